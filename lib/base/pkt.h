@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_PKT_H
+#define WEFT_PKT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct pkt_pool;
+
+/** One Ethernet frame on its way between port, node and queue. Exactly one of them owns it. */
+struct pkt {
+	struct pkt *next;      /**< of the queue that holds it */
+	struct pkt_pool *pool; /**< where it is freed to */
+	uint8_t *data;         /**< first byte of the destination MAC; the buffer's, never moved */
+	uint32_t len;          /**< bytes of the frame, without FCS */
+	uint32_t room;         /**< bytes that fit at data */
+	uint64_t due_ns;       /**< for queues that delay (fault layer, links); else not defined */
+	uint16_t in_port;      /**< of the node that received it */
+};
+
+/** Where packets come from. One thread uses a pool at a time. */
+struct pkt_pool {
+	/** Take n packets, all or none; returns n or 0. data, room and pool are set, len is 0. */
+	uint32_t (*alloc)(struct pkt_pool *pool, struct pkt **pkts, uint32_t n);
+	/** Give n packets of this pool back. */
+	void (*free)(struct pkt_pool *pool, struct pkt **pkts, uint32_t n);
+	uint32_t room_bytes; /**< of each packet */
+};
+
+/** Give n packets back, each to its own pool. */
+static inline void
+pkt_free(struct pkt **pkts, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		pkts[i]->pool->free(pkts[i]->pool, &pkts[i], 1);
+}
+
+/** A FIFO of packets through their next links. All zero is empty. */
+struct pkt_queue {
+	struct pkt *head, *tail;
+	uint32_t nb_pkts;
+	uint64_t nb_bytes;
+};
+
+static inline void
+pkt_queue_push(struct pkt_queue *q, struct pkt *p)
+{
+	p->next = NULL;
+	if (q->tail)
+		q->tail->next = p;
+	else
+		q->head = p;
+	q->tail = p;
+	q->nb_pkts++;
+	q->nb_bytes += p->len;
+}
+
+/** The oldest packet, now the caller's; NULL if empty. */
+static inline struct pkt *
+pkt_queue_pop(struct pkt_queue *q)
+{
+	struct pkt *p = q->head;
+
+	if (!p)
+		return NULL;
+	q->head = p->next;
+	if (!q->head)
+		q->tail = NULL;
+	q->nb_pkts--;
+	q->nb_bytes -= p->len;
+	return p;
+}
+
+#endif

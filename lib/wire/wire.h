@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_WIRE_H
+#define WEFT_WIRE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "icrc.h"
+#include "opcode.h"
+
+#define UDP_PORT_ROCE 4791
+#define PKEY_DEFAULT 0xffff
+/** Destination QPN of the GSI. */
+#define QPN_GSI 1
+/** Ethernet 14, VLAN 4, IPv6 40, UDP 8, BTH 12, AtomicETH 28: no header of ours is longer. */
+#define WIRE_HDR_MAX 106
+
+/** AETH syndromes. Source: IBA vol. 1, ch. 9. */
+enum aeth_syndrome {
+	AETH_ACK = 0x1f, /**< ACK without credits */
+	AETH_RNR = 0x20, /**< + timer code, 0 to 31 */
+	AETH_NAK_PSN = 0x60,
+	AETH_NAK_INVALID = 0x61,
+	AETH_NAK_ACCESS = 0x62,
+	AETH_NAK_OPERATION = 0x63,
+
+	AETH_TYPE_MASK = 0xe0, /**< 0x00 ACK, 0x20 RNR NAK, 0x60 NAK */
+	AETH_VALUE_MASK = 0x1f,
+};
+
+/** An IPv6 address, or an IPv4 one mapped into it (::ffff:a.b.c.d): the form of a GID. */
+struct ip_addr {
+	uint8_t b[16];
+};
+
+/** What a frame turned out to be. */
+enum wire_kind {
+	WIRE_ROCE,  /**< RoCEv2 with every length right; the ICRC is not yet checked */
+	WIRE_ARP,   /**< eth_type 0x0806 */
+	WIRE_ND,    /**< IPv6 ICMP neighbour solicitation or advertisement */
+	WIRE_PFC,   /**< IEEE 802.1Qbb pause; wire_parse_pfc reads it */
+	WIRE_OTHER, /**< whole, but not ours */
+	WIRE_BAD,   /**< see wire_bad */
+};
+
+/** Why a frame is WIRE_BAD; each is a counter. */
+enum wire_bad {
+	WIRE_BAD_NONE,
+	WIRE_BAD_SHORT,   /**< ends inside a header */
+	WIRE_BAD_IP,      /**< version, options, fragment, IPv4 header checksum or length */
+	WIRE_BAD_UDP,     /**< length differs from IP's */
+	WIRE_BAD_OPCODE,  /**< one that we do not speak, or TVer not 0 */
+	WIRE_BAD_LENGTH,  /**< pad or payload does not fit the opcode */
+	WIRE_BAD_NB,
+};
+
+/**
+ * A RoCEv2 packet in host order: what parse reads and what build writes. Fields of headers that
+ * the opcode does not have are not defined after a parse.
+ */
+struct wire_pkt {
+	/* BTH */
+	uint8_t opcode;
+	uint8_t pad; /**< 0 to 3; build computes it from payload_len */
+	bool solicited;
+	bool mig_req;
+	bool fecn;
+	bool becn;
+	bool ack_req;
+	uint16_t pkey;
+	uint32_t dest_qpn; /**< 24 bits */
+	uint32_t psn;      /**< 24 bits */
+	/* extended headers, by opcode */
+	uint8_t syndrome; /**< AETH */
+	uint32_t msn;     /**< AETH, 24 bits */
+	uint64_t va;      /**< RETH, AtomicETH */
+	uint32_t rkey;    /**< RETH, AtomicETH; IETH in inv_rkey */
+	uint32_t dma_len; /**< RETH, bytes */
+	uint64_t swap_add;
+	uint64_t compare;
+	uint64_t atomic_orig; /**< AtomicAckETH */
+	uint32_t imm;         /**< ImmDt, host order */
+	uint32_t inv_rkey;    /**< IETH */
+	uint32_t qkey;        /**< DETH */
+	uint32_t src_qpn;     /**< DETH, 24 bits */
+	/* only after a parse */
+	const struct opcode_info *op; /**< row of opcode, never NULL */
+	const uint8_t *payload;       /**< in the frame */
+	uint32_t payload_len;         /**< without pad */
+	uint32_t l3_off;              /**< of the IP header in the frame */
+	uint32_t end_off;             /**< first byte behind the ICRC (Ethernet padding may follow) */
+	struct ip_addr src, dst;
+	uint16_t udp_sport;
+	uint16_t vlan_tci; /**< valid if has_vlan */
+	bool has_vlan;
+	bool ipv6;
+	uint8_t tos; /**< IPv4 ToS or IPv6 traffic class: DSCP and ECN */
+	uint8_t ttl; /**< or hop limit */
+	uint32_t flow_label;
+};
+
+/**
+ * Classify a frame and read it. Looks at no QP, changes no byte, needs no particular alignment.
+ *
+ * @param frame, len  from the destination MAC on, without FCS; padding behind the IP length is fine.
+ * @param w           written completely for WIRE_ROCE; l3_off, has_vlan, vlan_tci for all but WIRE_BAD.
+ * @param bad         reason when WIRE_BAD is returned, else WIRE_BAD_NONE.
+ */
+enum wire_kind wire_parse(const uint8_t *frame, uint32_t len, struct wire_pkt *w,
+			  enum wire_bad *bad);
+
+/** Whether the ICRC of a parsed RoCE frame is right. */
+bool wire_icrc_ok(const uint8_t *frame, const struct wire_pkt *w);
+
+/**
+ * The outer headers of one path, laid out once: Ethernet (+VLAN), IP and UDP with lengths,
+ * IPv4 identification and checksums left open.
+ */
+struct wire_path {
+	uint8_t hdr[14 + 4 + 40 + 8];
+	uint8_t len;    /**< bytes used in hdr */
+	uint8_t l3_off; /**< 14 or 18 */
+	bool ipv6;
+	uint16_t ip_csum; /**< IPv4: folded sum of the constant part */
+};
+
+/** What wire_path_init lays out. */
+struct wire_addr {
+	uint8_t dmac[6], smac[6];
+	struct ip_addr dst, src; /**< both IPv4-mapped or neither */
+	uint16_t udp_sport;
+	uint16_t vlan_tci;
+	bool has_vlan;
+	uint8_t tos; /**< without ECN bits: build adds them */
+	uint8_t ttl;
+	uint32_t flow_label; /**< IPv6, 20 bits */
+};
+
+void wire_path_init(struct wire_path *path, const struct wire_addr *addr);
+
+/**
+ * Write all headers of one packet.
+ *
+ * @param buf      room for WIRE_HDR_MAX bytes.
+ * @param w        BTH and extended headers; w->payload_len bytes of payload will follow.
+ * @param udp_sport, ecn, ip_id  what differs between packets of a path (ecn: 0, 1, 2 = ECT(0), 3).
+ * @param crc      the ICRC's register over the pseudo header and these headers: continue it over
+ *                 the payload, then call wire_end.
+ * @return         bytes written; the payload's first byte belongs at buf + this.
+ */
+uint32_t wire_build(uint8_t *buf, const struct wire_path *path, const struct wire_pkt *w,
+		    uint16_t udp_sport, uint8_t ecn, uint16_t ip_id, uint32_t *crc);
+
+/**
+ * Close a packet behind its payload: pad to four bytes, then the ICRC.
+ *
+ * @param end          first byte behind the payload; room for 7 bytes.
+ * @param payload_len  as given to wire_build.
+ * @param crc          the register after headers and payload.
+ * @return             bytes written, 4 to 7.
+ */
+uint32_t wire_end(uint8_t *end, uint32_t payload_len, uint32_t crc);
+
+/** A pause frame: bit i of classes = time_quanta[i] is meant, 0 = go on. */
+struct wire_pfc {
+	uint8_t classes;
+	uint16_t time_quanta[8]; /**< 512 bit times of the link each */
+};
+/** Read a WIRE_PFC frame; false if it is cut short or not a PFC opcode. */
+bool wire_parse_pfc(const uint8_t *frame, uint32_t len, struct wire_pfc *pfc);
+/** Write a PFC frame of 60 bytes. */
+void wire_build_pfc(uint8_t buf[60], const uint8_t smac[6], const struct wire_pfc *pfc);
+
+#endif
