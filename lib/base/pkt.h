@@ -27,12 +27,17 @@ struct pkt_pool {
 	uint32_t room_bytes; /**< of each packet */
 };
 
-/** Give n packets back, each to its own pool. */
+/** Give n packets back, each to its own pool: one call for each run of one pool. */
 static inline void
 pkt_free(struct pkt **pkts, uint32_t n)
 {
-	for (uint32_t i = 0; i < n; i++)
-		pkts[i]->pool->free(pkts[i]->pool, &pkts[i], 1);
+	for (uint32_t i = 0, run; i < n; i += run) {
+		struct pkt_pool *pool = pkts[i]->pool;
+
+		for (run = 1; i + run < n && pkts[i + run]->pool == pool; run++)
+			;
+		pool->free(pool, &pkts[i], run);
+	}
 }
 
 /** A FIFO of packets through their next links. All zero is empty. */

@@ -12,11 +12,14 @@ struct port;
 struct port_ops {
 	/** Take up to max frames that arrived; the caller owns them. Returns how many. */
 	uint32_t (*rx_burst)(struct port *port, struct pkt **pkts, uint32_t max, uint64_t now_ns);
-	/** Hand n frames over; returns how many were taken, in order. The rest stays the caller's. */
+	/** Hand n frames over; returns how many it took, in order. The rest stays the caller's. */
 	uint32_t (*tx_burst)(struct port *port, struct pkt **pkts, uint32_t n, uint64_t now_ns);
 	/** How many frames tx_burst would take now, at least; up to UINT32_MAX. */
 	uint32_t (*tx_room)(struct port *port);
-	/** When a frame that the port itself holds back is due; NEVER_NS if none. Optional. */
+	/**
+	 * When rx_burst must be called for frames that the port itself holds, on their way in or
+	 * out: 0 = now, NEVER_NS = it holds none. Optional.
+	 */
 	uint64_t (*next_ns)(struct port *port);
 	/** Free what open made. The peer of a pair may still be in use. */
 	void (*close)(struct port *port);
@@ -25,11 +28,30 @@ struct port_ops {
 /** An attachment of a node to a link. First member of every kind's own struct. */
 struct port {
 	const struct port_ops *ops;
+	/** Kept by the kind itself. */
 	struct {
 		uint64_t rx_packets, rx_bytes;
 		uint64_t tx_packets, tx_bytes;
-		uint64_t tx_dropped; /**< frames that found no room */
+		uint64_t tx_dropped; /**< frames taken that could not go: no peer, no link */
 	} stats;
 };
+
+/** For kinds: count frames that rx_burst is about to return. */
+static inline void
+port_count_rx(struct port *port, struct pkt *const *pkts, uint32_t n)
+{
+	port->stats.rx_packets += n;
+	for (uint32_t i = 0; i < n; i++)
+		port->stats.rx_bytes += pkts[i]->len;
+}
+
+/** For kinds: count frames before tx_burst hands them over; afterwards they may be gone. */
+static inline void
+port_count_tx(struct port *port, struct pkt *const *pkts, uint32_t n)
+{
+	port->stats.tx_packets += n;
+	for (uint32_t i = 0; i < n; i++)
+		port->stats.tx_bytes += pkts[i]->len;
+}
 
 #endif
