@@ -2,6 +2,7 @@
 #ifndef WEFT_ICRC_H
 #define WEFT_ICRC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /** Bytes of the ICRC at the end of every RoCE packet. */
@@ -28,6 +29,18 @@ uint32_t icrc_update(uint32_t crc, const void *src, uint32_t len);
  * @return          as icrc_update(crc, src, len).
  */
 uint32_t icrc_copy(uint32_t crc, void *dst, const void *src, uint32_t len);
+
+/**
+ * Start the ICRC of a packet: the register over the eight bytes of ones that stand for the local
+ * routing header, IP, UDP and BTH with their variant fields as ones, and whatever follows, as is.
+ *
+ * Variant: IPv4 ToS, TTL, checksum; IPv6 traffic class, flow label, hop limit; UDP checksum;
+ * BTH byte 4 (FECN, BECN, reserved). Source: IBA vol. 1, annex A17.
+ *
+ * @param l3    the IP header: IPv4 without options or IPv6 without extension headers.
+ * @param len   bytes from l3 on, at least 40 (IPv4) or 60 (IPv6): the end of the BTH.
+ */
+uint32_t icrc_headers(const uint8_t *l3, bool ipv6, uint32_t len);
 
 /**
  * Name of the code path in use: "vpclmul", "pclmul" or "table". Chosen once at start-up from what

@@ -45,7 +45,7 @@ enum opcode_flag {
 	OPF_FIRST = 1u << 1, /**< first of several packets */
 	OPF_MIDDLE = 1u << 2,
 	OPF_LAST = 1u << 3,
-	OPF_ONLY = 1u << 4,
+	OPF_ONLY = 1u << 4, /**< the only one; also of READ REQUEST and atomics, not of ACKs */
 	OPF_SEND = 1u << 5,
 	OPF_WRITE = 1u << 6,
 	OPF_READ = 1u << 7,   /**< READ REQUEST */
@@ -75,6 +75,7 @@ struct opcode_info {
 	uint8_t ext_len;  /**< bytes of extended headers behind the BTH */
 };
 
+/** By BTH opcode: parse and build both follow it. */
 extern const struct opcode_info opcode_table[256];
 
 #endif

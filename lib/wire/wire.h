@@ -10,7 +10,7 @@
 
 #define UDP_PORT_ROCE 4791
 #define PKEY_DEFAULT 0xffff
-/** Destination QPN of the GSI. */
+/** QPN of the general services interface (GSI). */
 #define QPN_GSI 1
 /** Ethernet 14, VLAN 4, IPv6 40, UDP 8, BTH 12, AtomicETH 28: no header of ours is longer. */
 #define WIRE_HDR_MAX 106
@@ -35,7 +35,12 @@ struct ip_addr {
 
 /** What a frame turned out to be. */
 enum wire_kind {
-	WIRE_ROCE,  /**< RoCEv2 with every length right; the ICRC is not yet checked */
+	/**
+	 * RoCEv2 with every length right that can be judged without a QP: the opcode's headers and
+	 * pad, payload 1 to 4096 (ONLY: 0 to 4096, none where the opcode has none), no pad in FIRST
+	 * and MIDDLE. Against the path MTU the QP checks; the ICRC is not yet checked.
+	 */
+	WIRE_ROCE,
 	WIRE_ARP,   /**< eth_type 0x0806 */
 	WIRE_ND,    /**< IPv6 ICMP neighbour solicitation or advertisement */
 	WIRE_PFC,   /**< IEEE 802.1Qbb pause; wire_parse_pfc reads it */
@@ -46,11 +51,11 @@ enum wire_kind {
 /** Why a frame is WIRE_BAD; each is a counter. */
 enum wire_bad {
 	WIRE_BAD_NONE,
-	WIRE_BAD_SHORT,   /**< ends inside a header */
-	WIRE_BAD_IP,      /**< version, options, fragment, IPv4 header checksum or length */
-	WIRE_BAD_UDP,     /**< length differs from IP's */
-	WIRE_BAD_OPCODE,  /**< one that we do not speak, or TVer not 0 */
-	WIRE_BAD_LENGTH,  /**< pad or payload does not fit the opcode */
+	WIRE_BAD_SHORT, /**< ends inside a header, or before the end that IP names */
+	WIRE_BAD_IP,    /**< version or header length; to RoCE's port also options, fragment, sum */
+	WIRE_BAD_UDP,   /**< length differs from IP's */
+	WIRE_BAD_OPCODE, /**< one that we do not speak, or TVer not 0 */
+	WIRE_BAD_LENGTH, /**< pad or payload does not fit the opcode */
 	WIRE_BAD_NB,
 };
 
@@ -88,7 +93,7 @@ struct wire_pkt {
 	const uint8_t *payload;       /**< in the frame */
 	uint32_t payload_len;         /**< without pad */
 	uint32_t l3_off;              /**< of the IP header in the frame */
-	uint32_t end_off;             /**< first byte behind the ICRC (Ethernet padding may follow) */
+	uint32_t end_off; /**< first byte behind the ICRC (Ethernet padding may follow) */
 	struct ip_addr src, dst;
 	uint16_t udp_sport;
 	uint16_t vlan_tci; /**< valid if has_vlan */
@@ -101,13 +106,17 @@ struct wire_pkt {
 
 /**
  * Classify a frame and read it. Looks at no QP, changes no byte, needs no particular alignment.
+ * A frame that is not provably to RoCE's UDP port is WIRE_OTHER, however odd, once its IP header is
+ * there. The UDP checksum is not looked at (RoCEv2 sends 0; the ICRC covers more).
  *
- * @param frame, len  from the destination MAC on, without FCS; padding behind the IP length is fine.
- * @param w           written completely for WIRE_ROCE; l3_off, has_vlan, vlan_tci for all but WIRE_BAD.
+ * @param frame, len  from the destination MAC on, without FCS; padding behind the IP length is
+ * fine.
+ * @param w           written completely for WIRE_ROCE; l3_off, has_vlan, vlan_tci for all but
+ * WIRE_BAD.
  * @param bad         reason when WIRE_BAD is returned, else WIRE_BAD_NONE.
  */
 enum wire_kind wire_parse(const uint8_t *frame, uint32_t len, struct wire_pkt *w,
-			  enum wire_bad *bad);
+                          enum wire_bad *bad);
 
 /** Whether the ICRC of a parsed RoCE frame is right. */
 bool wire_icrc_ok(const uint8_t *frame, const struct wire_pkt *w);
@@ -128,7 +137,6 @@ struct wire_path {
 struct wire_addr {
 	uint8_t dmac[6], smac[6];
 	struct ip_addr dst, src; /**< both IPv4-mapped or neither */
-	uint16_t udp_sport;
 	uint16_t vlan_tci;
 	bool has_vlan;
 	uint8_t tos; /**< without ECN bits: build adds them */
@@ -136,20 +144,24 @@ struct wire_addr {
 	uint32_t flow_label; /**< IPv6, 20 bits */
 };
 
+/** Lay out a path. ECN bits in addr->tos are dropped: wire_build sets them per packet. */
 void wire_path_init(struct wire_path *path, const struct wire_addr *addr);
 
 /**
- * Write all headers of one packet.
+ * Write all headers of one packet. UDP checksum 0, IPv4 with DF.
  *
- * @param buf      room for WIRE_HDR_MAX bytes.
- * @param w        BTH and extended headers; w->payload_len bytes of payload will follow.
+ * @param buf      room for WIRE_HDR_MAX bytes, all of which may be written.
+ * @param w        BTH and extended headers (op, pad and what follows op are not read);
+ *                 w->payload_len bytes of payload will follow, at most 4096 and none for an
+ *                 opcode without OPF_PAYLOAD. The opcode is one of opcode_table's; PSN, MSN and
+ *                 QPNs have 24 bits.
  * @param udp_sport, ecn, ip_id  what differs between packets of a path (ecn: 0, 1, 2 = ECT(0), 3).
  * @param crc      the ICRC's register over the pseudo header and these headers: continue it over
  *                 the payload, then call wire_end.
  * @return         bytes written; the payload's first byte belongs at buf + this.
  */
 uint32_t wire_build(uint8_t *buf, const struct wire_path *path, const struct wire_pkt *w,
-		    uint16_t udp_sport, uint8_t ecn, uint16_t ip_id, uint32_t *crc);
+                    uint16_t udp_sport, uint8_t ecn, uint16_t ip_id, uint32_t *crc);
 
 /**
  * Close a packet behind its payload: pad to four bytes, then the ICRC.
@@ -161,7 +173,7 @@ uint32_t wire_build(uint8_t *buf, const struct wire_path *path, const struct wir
  */
 uint32_t wire_end(uint8_t *end, uint32_t payload_len, uint32_t crc);
 
-/** A pause frame: bit i of classes = time_quanta[i] is meant, 0 = go on. */
+/** A priority pause frame: bit i of classes = time_quanta[i] is meant, 0 = go on. */
 struct wire_pfc {
 	uint8_t classes;
 	uint16_t time_quanta[8]; /**< 512 bit times of the link each */

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <assert.h>
+
+#include "be.h"
+#include "hdr.h"
+#include "wire.h"
+
+static bool
+is_ipv4(const struct ip_addr *addr)
+{
+	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
+
+	return memcmp(addr->b, prefix, sizeof(prefix)) == 0;
+}
+
+/* Ones' complement addition of 16-bit words (RFC 1071), not complemented. */
+static uint16_t
+fold16(uint32_t sum)
+{
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)(sum + (sum >> 16));
+}
+
+static void
+init_ipv4(struct wire_path *path, uint8_t *ip, const struct wire_addr *addr)
+{
+	uint32_t sum = 0;
+
+	ip[0] = IPV4_VERSION_IHL;
+	ip[1] = addr->tos & 0xfc;
+	put_be16(ip + 6, IPV4_DF);
+	ip[8] = addr->ttl;
+	ip[9] = IP_PROTO_UDP;
+	memcpy(ip + 12, addr->src.b + 12, 4);
+	memcpy(ip + 16, addr->dst.b + 12, 4);
+	for (uint32_t i = 0; i < IPV4_LEN; i += 2)
+		sum += get_be16(ip + i);
+	path->ip_csum = fold16(sum);
+}
+
+static void
+init_ipv6(uint8_t *ip, const struct wire_addr *addr)
+{
+	put_be32(ip, 6u << 28 | (addr->tos & 0xfcu) << 20 | (addr->flow_label & 0xfffff));
+	ip[6] = IP_PROTO_UDP;
+	ip[7] = addr->ttl;
+	memcpy(ip + 8, addr->src.b, 16);
+	memcpy(ip + 24, addr->dst.b, 16);
+}
+
+void
+wire_path_init(struct wire_path *path, const struct wire_addr *addr)
+{
+	uint8_t *p = path->hdr;
+
+	*path = (struct wire_path){.ipv6 = !is_ipv4(&addr->dst)};
+	assert(path->ipv6 == !is_ipv4(&addr->src));
+	memcpy(p, addr->dmac, 6);
+	memcpy(p + 6, addr->smac, 6);
+	p += 12;
+	if (addr->has_vlan) {
+		put_be16(p, ETH_TYPE_VLAN);
+		put_be16(p + 2, addr->vlan_tci);
+		p += VLAN_LEN;
+	}
+	put_be16(p, path->ipv6 ? ETH_TYPE_IPV6 : ETH_TYPE_IPV4);
+	p += 2;
+	path->l3_off = (uint8_t)(p - path->hdr);
+	if (path->ipv6)
+		init_ipv6(p, addr);
+	else
+		init_ipv4(path, p, addr);
+	p += path->ipv6 ? IPV6_LEN : IPV4_LEN;
+	put_be16(p + 2, UDP_PORT_ROCE);
+	path->len = (uint8_t)(p + UDP_LEN - path->hdr);
+}
+
+/* The mirror of parse.c's read_ext. */
+static void
+write_ext(uint8_t *p, uint32_t flags, const struct wire_pkt *w)
+{
+	if (flags & OPF_DETH) {
+		put_be32(p, w->qkey);
+		put_be32(p + 4, w->src_qpn & 0xffffff);
+		p += DETH_LEN;
+	}
+	if (flags & OPF_RETH) {
+		put_be64(p, w->va);
+		put_be32(p + 8, w->rkey);
+		put_be32(p + 12, w->dma_len);
+		p += RETH_LEN;
+	}
+	if (flags & OPF_ATOMIC_ETH) {
+		put_be64(p, w->va);
+		put_be32(p + 8, w->rkey);
+		put_be64(p + 12, w->swap_add);
+		put_be64(p + 20, w->compare);
+		p += ATOMIC_ETH_LEN;
+	}
+	if (flags & OPF_AETH) {
+		put_be32(p, (uint32_t)w->syndrome << 24 | (w->msn & 0xffffff));
+		p += AETH_LEN;
+	}
+	if (flags & OPF_ATOMIC_ACK_ETH) {
+		put_be64(p, w->atomic_orig);
+		p += ATOMIC_ACK_ETH_LEN;
+	}
+	if (flags & OPF_IMM) {
+		put_be32(p, w->imm);
+		p += IMM_LEN;
+	}
+	if (flags & OPF_IETH)
+		put_be32(p, w->inv_rkey);
+	if (flags & OPF_CNP)
+		memset(p, 0, CNP_RESERVED_LEN);
+}
+
+static void
+write_bth(uint8_t *p, const struct wire_pkt *w, uint32_t pad)
+{
+	put_be32(p, (uint32_t)w->opcode << 24 | (uint32_t)w->solicited << 23 |
+	                    (uint32_t)w->mig_req << 22 | pad << 20 | w->pkey);
+	put_be32(p + 4, (uint32_t)w->fecn << 31 | (uint32_t)w->becn << 30 | w->dest_qpn);
+	put_be32(p + 8, (uint32_t)w->ack_req << 31 | w->psn);
+}
+
+uint32_t
+wire_build(uint8_t *buf, const struct wire_path *path, const struct wire_pkt *w, uint16_t udp_sport,
+           uint8_t ecn, uint16_t ip_id, uint32_t *crc)
+{
+	const struct opcode_info *op = &opcode_table[w->opcode];
+	uint32_t pad = -w->payload_len & 3;
+	uint32_t udp_len = UDP_LEN + BTH_LEN + op->ext_len + w->payload_len + pad + ICRC_LEN;
+	uint8_t *ip = buf + path->l3_off;
+	uint8_t *udp = buf + path->len - UDP_LEN;
+	uint32_t len = path->len + BTH_LEN + op->ext_len;
+
+	assert(op->flags & OPF_VALID);
+	assert(op->flags & OPF_PAYLOAD ? w->payload_len <= PMTU_MAX : w->payload_len == 0);
+	assert(((w->psn | w->dest_qpn) & 0xff000000) == 0);
+
+	/* All of it whatever its length: a fixed size is a few stores, and the BTH overwrites. */
+	memcpy(buf, path->hdr, sizeof(path->hdr));
+	if (path->ipv6) {
+		ip[1] |= (uint8_t)(ecn << 4);
+		put_be16(ip + 4, (uint16_t)udp_len);
+	} else {
+		uint32_t ip_len = IPV4_LEN + udp_len;
+
+		ip[1] |= ecn;
+		put_be32(ip + 2, ip_len << 16 | ip_id);
+		put_be16(ip + 10, ~fold16(path->ip_csum + ecn + ip_len + ip_id));
+	}
+	put_be16(udp, udp_sport);
+	put_be16(udp + 4, (uint16_t)udp_len);
+	write_bth(buf + path->len, w, pad);
+	write_ext(buf + path->len + BTH_LEN, op->flags, w);
+	*crc = icrc_headers(ip, path->ipv6, len - path->l3_off);
+	return len;
+}
+
+uint32_t
+wire_end(uint8_t *end, uint32_t payload_len, uint32_t crc)
+{
+	static const uint8_t zeros[3];
+	uint32_t pad = -payload_len & 3;
+
+	if (pad) {
+		memcpy(end, zeros, pad);
+		crc = icrc_update(crc, zeros, pad);
+	}
+	crc = htole32(~crc);
+	memcpy(end + pad, &crc, sizeof(crc));
+	return pad + ICRC_LEN;
+}

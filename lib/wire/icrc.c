@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "icrc.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "icrc_impl.h"
+
+/* Ones that stand where IPv4 headers have ToS, TTL, checksum, and IPv6 class, label, hop limit. */
+const uint8_t icrc_block_ones[2][ICRC_BLOCK] = {
+	{
+		[20] = 0xff,
+		0xff,
+		0xff,
+		0xff,            /* second half of the local routing header */
+		[24 + 1] = 0xff, /* ToS */
+		[24 + 8] = 0xff, /* TTL */
+		[24 + 10] = 0xff,
+		0xff, /* header checksum */
+		[44 + 6] = 0xff,
+		0xff,            /* UDP checksum */
+		[52 + 4] = 0xff, /* FECN, BECN, reserved */
+	},
+	{
+		[0] = 0xff,
+		0xff,
+		0xff,
+		0xff, /* second half of the local routing header */
+		[4] = 0x0f,
+		0xff,
+		0xff,
+		0xff,           /* traffic class, flow label */
+		[4 + 7] = 0xff, /* hop limit */
+		[44 + 6] = 0xff,
+		0xff,            /* UDP checksum */
+		[52 + 4] = 0xff, /* FECN, BECN, reserved */
+	},
+};
+
+/* Row k: the register after a byte and k zero bytes. Filled before main. */
+static uint32_t slices[8][256];
+
+static void
+fill_slices(void)
+{
+	for (uint32_t i = 0; i < 256; i++) {
+		uint32_t crc = i;
+
+		for (uint32_t bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0); /* 0x04C11DB7 reflected */
+		slices[0][i] = crc;
+	}
+	for (uint32_t k = 1; k < 8; k++)
+		for (uint32_t i = 0; i < 256; i++) {
+			uint32_t crc = slices[k - 1][i];
+
+			slices[k][i] = slices[0][crc & 0xff] ^ crc >> 8;
+		}
+}
+
+uint32_t
+icrc_bytes(uint32_t crc, const uint8_t *p, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		crc = slices[0][(crc ^ p[i]) & 0xff] ^ crc >> 8;
+	return crc;
+}
+
+/* Slicing by eight: M. Kounavis and F. Berry, ISCC 2005. */
+static uint32_t
+table_update(uint32_t crc, const void *src, uint32_t len)
+{
+	const uint8_t *p = src;
+
+	for (; len >= 8; len -= 8, p += 8) {
+		uint64_t v;
+
+		memcpy(&v, p, sizeof(v));
+		v = le64toh(v) ^ crc;
+		crc = slices[7][v & 0xff] ^ slices[6][v >> 8 & 0xff] ^ slices[5][v >> 16 & 0xff] ^
+		      slices[4][v >> 24 & 0xff] ^ slices[3][v >> 32 & 0xff] ^
+		      slices[2][v >> 40 & 0xff] ^ slices[1][v >> 48 & 0xff] ^ slices[0][v >> 56];
+	}
+	return icrc_bytes(crc, p, len);
+}
+
+static uint32_t
+table_copy(uint32_t crc, void *dst, const void *src, uint32_t len)
+{
+	memcpy(dst, src, len);
+	return table_update(crc, src, len);
+}
+
+static uint32_t
+table_headers(const uint8_t *l3, bool ipv6, uint32_t len)
+{
+	uint8_t block[ICRC_BLOCK] = {0};
+	uint32_t hdr = icrc_block_hdr(ipv6);
+
+	memcpy(block + ICRC_BLOCK - hdr, l3, hdr);
+	for (uint32_t i = 0; i < ICRC_BLOCK; i++)
+		block[i] |= icrc_block_ones[ipv6][i];
+	return table_update(table_update(0, block, sizeof(block)), l3 + hdr, len - hdr);
+}
+
+static bool
+table_usable(void)
+{
+	return true;
+}
+
+const struct icrc_ops icrc_table = {
+	.name = "table",
+	.usable = table_usable,
+	.update = table_update,
+	.copy = table_copy,
+	.headers = table_headers,
+};
+
+const struct icrc_ops *const icrc_impls[] = {
+	&icrc_table,
+	NULL,
+};
+
+/* What the functions below call. */
+static struct icrc_ops chosen;
+
+/* Before main, so that no call needs to ask. A name that is unknown or can't run here is no wish.
+ */
+__attribute__((constructor)) static void
+choose(void)
+{
+	const char *wish = getenv("WEFT_ICRC");
+	const struct icrc_ops *best = NULL;
+
+	for (uint32_t i = 0; icrc_impls[i]; i++) {
+		if (!icrc_impls[i]->usable())
+			continue;
+		if (!best)
+			best = icrc_impls[i];
+		if (wish && !strcmp(wish, icrc_impls[i]->name))
+			best = icrc_impls[i];
+	}
+	fill_slices();
+	chosen = *best;
+}
+
+uint32_t
+icrc_update(uint32_t crc, const void *src, uint32_t len)
+{
+	return chosen.update(crc, src, len);
+}
+
+uint32_t
+icrc_copy(uint32_t crc, void *dst, const void *src, uint32_t len)
+{
+	return chosen.copy(crc, dst, src, len);
+}
+
+uint32_t
+icrc_headers(const uint8_t *l3, bool ipv6, uint32_t len)
+{
+	return chosen.headers(l3, ipv6, len);
+}
+
+const char *
+icrc_impl(void)
+{
+	return chosen.name;
+}

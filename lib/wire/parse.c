@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <assert.h>
+
+#include "be.h"
+#include "hdr.h"
+#include "wire.h"
+
+/* What the layers of one frame agree on while it is read from the outside in. */
+struct cursor {
+	const uint8_t *frame;
+	uint32_t len; /* of the frame, then of what IP says */
+	uint32_t off; /* next byte to read */
+	enum wire_bad bad;
+};
+
+static enum wire_kind
+refuse(struct cursor *c, enum wire_bad why)
+{
+	c->bad = why;
+	return WIRE_BAD;
+}
+
+/* Extended headers stand in this order in every opcode that has several. */
+static void
+read_ext(const uint8_t *p, struct wire_pkt *w)
+{
+	uint32_t flags = w->op->flags;
+
+	if (flags & OPF_DETH) {
+		w->qkey = get_be32(p);
+		w->src_qpn = get_be32(p + 4) & 0xffffff;
+		p += DETH_LEN;
+	}
+	if (flags & OPF_RETH) {
+		w->va = get_be64(p);
+		w->rkey = get_be32(p + 8);
+		w->dma_len = get_be32(p + 12);
+		p += RETH_LEN;
+	}
+	if (flags & OPF_ATOMIC_ETH) {
+		w->va = get_be64(p);
+		w->rkey = get_be32(p + 8);
+		w->swap_add = get_be64(p + 12);
+		w->compare = get_be64(p + 20);
+		p += ATOMIC_ETH_LEN;
+	}
+	if (flags & OPF_AETH) {
+		w->syndrome = p[0];
+		w->msn = get_be32(p) & 0xffffff;
+		p += AETH_LEN;
+	}
+	if (flags & OPF_ATOMIC_ACK_ETH) {
+		w->atomic_orig = get_be64(p);
+		p += ATOMIC_ACK_ETH_LEN;
+	}
+	if (flags & OPF_IMM) {
+		w->imm = get_be32(p);
+		p += IMM_LEN;
+	}
+	if (flags & OPF_IETH)
+		w->inv_rkey = get_be32(p);
+}
+
+/*
+ * Whether this much payload and padding is possible with this opcode, whatever the QP's path MTU:
+ * with it the QP checks again (FIRST and MIDDLE have exactly one MTU).
+ */
+static bool
+payload_fits(const struct opcode_info *op, uint32_t payload_len, uint32_t pad)
+{
+	if (!(op->flags & OPF_PAYLOAD))
+		return payload_len == 0 && pad == 0;
+	if (payload_len > PMTU_MAX)
+		return false;
+	if (op->flags & (OPF_FIRST | OPF_MIDDLE))
+		return payload_len > 0 && pad == 0;
+	return payload_len > 0 || op->flags & OPF_ONLY;
+}
+
+/* off stands at the BTH, len is the end of the UDP datagram and holds at least BTH and ICRC. */
+static enum wire_kind
+parse_roce(struct cursor *c, struct wire_pkt *w)
+{
+	const uint8_t *p = c->frame + c->off;
+	uint32_t body_len = c->len - c->off - BTH_LEN - ICRC_LEN;
+	uint32_t word;
+
+	w->opcode = p[0];
+	w->op = &opcode_table[w->opcode];
+	if (!(w->op->flags & OPF_VALID) || p[1] & 0x0f)
+		return refuse(c, WIRE_BAD_OPCODE);
+	w->solicited = p[1] >> 7;
+	w->mig_req = p[1] >> 6 & 1;
+	w->pad = p[1] >> 4 & 3;
+	w->pkey = get_be16(p + 2);
+	word = get_be32(p + 4);
+	w->fecn = word >> 31;
+	w->becn = word >> 30 & 1;
+	w->dest_qpn = word & 0xffffff;
+	word = get_be32(p + 8);
+	w->ack_req = word >> 31;
+	w->psn = word & 0xffffff;
+
+	if (body_len < (uint32_t)w->op->ext_len + w->pad || body_len % 4)
+		return refuse(c, WIRE_BAD_LENGTH);
+	w->payload = p + BTH_LEN + w->op->ext_len;
+	w->payload_len = body_len - w->op->ext_len - w->pad;
+	w->end_off = c->len;
+	if (!payload_fits(w->op, w->payload_len, w->pad))
+		return refuse(c, WIRE_BAD_LENGTH);
+	read_ext(p + BTH_LEN, w);
+	return WIRE_ROCE;
+}
+
+/* off stands at the UDP header, len is the end of the IP packet. */
+static enum wire_kind
+parse_udp(struct cursor *c, struct wire_pkt *w)
+{
+	const uint8_t *p = c->frame + c->off;
+	uint32_t udp_len = get_be16(p + 4);
+
+	/* The checksum is not looked at: senders leave it 0, and the ICRC covers more. */
+	if (udp_len != c->len - c->off)
+		return refuse(c, WIRE_BAD_UDP);
+	if (udp_len < UDP_LEN + BTH_LEN + ICRC_LEN)
+		return refuse(c, WIRE_BAD_SHORT);
+	w->udp_sport = get_be16(p);
+	c->off += UDP_LEN;
+	return parse_roce(c, w);
+}
+
+/* Whether the UDP header at off is there and names RoCE's port. */
+static bool
+is_roce_port(const struct cursor *c, uint32_t off)
+{
+	return c->len >= off + UDP_LEN && get_be16(c->frame + off + 2) == UDP_PORT_ROCE;
+}
+
+static bool
+ipv4_checksum_ok(const uint8_t *ip)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < IPV4_LEN; i += 4)
+		sum += get_be32(ip + i);
+	sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return sum == 0xffff;
+}
+
+static void
+map_ipv4(struct ip_addr *addr, const uint8_t *b)
+{
+	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
+
+	memcpy(addr->b, prefix, sizeof(prefix));
+	memcpy(addr->b + sizeof(prefix), b, 4);
+}
+
+/*
+ * A packet that is not to RoCE's port is not ours and not judged further. One that is must be as
+ * we would send it: no options, no fragment, a right checksum.
+ */
+static enum wire_kind
+parse_ipv4(struct cursor *c, struct wire_pkt *w)
+{
+	const uint8_t *p = c->frame + c->off;
+	uint32_t ihl, ip_len, frag;
+
+	if (c->len < c->off + IPV4_LEN)
+		return refuse(c, WIRE_BAD_SHORT);
+	ihl = (p[0] & 0x0fu) * 4;
+	if (p[0] >> 4 != 4 || ihl < IPV4_LEN)
+		return refuse(c, WIRE_BAD_IP);
+	ip_len = get_be16(p + 2);
+	frag = get_be16(p + 6);
+	if (p[9] != IP_PROTO_UDP || frag & IPV4_OFFSET_MASK)
+		return WIRE_OTHER;
+	if (c->len < c->off + ihl + UDP_LEN)
+		return refuse(c, WIRE_BAD_SHORT);
+	if (!is_roce_port(c, c->off + ihl))
+		return WIRE_OTHER;
+	if (ihl != IPV4_LEN || frag & IPV4_MF || !ipv4_checksum_ok(p))
+		return refuse(c, WIRE_BAD_IP);
+	if (ip_len < IPV4_LEN + UDP_LEN)
+		return refuse(c, WIRE_BAD_IP);
+	if (ip_len > c->len - c->off)
+		return refuse(c, WIRE_BAD_SHORT);
+
+	w->ipv6 = false;
+	w->tos = p[1];
+	w->ttl = p[8];
+	w->flow_label = 0;
+	map_ipv4(&w->src, p + 12);
+	map_ipv4(&w->dst, p + 16);
+	c->len = c->off + ip_len;
+	c->off += IPV4_LEN;
+	return parse_udp(c, w);
+}
+
+static enum wire_kind
+parse_ipv6(struct cursor *c, struct wire_pkt *w)
+{
+	const uint8_t *p = c->frame + c->off;
+	uint32_t word, ip_len;
+
+	if (c->len < c->off + IPV6_LEN)
+		return refuse(c, WIRE_BAD_SHORT);
+	word = get_be32(p);
+	if (word >> 28 != 6)
+		return refuse(c, WIRE_BAD_IP);
+	if (p[6] == IP_PROTO_ICMP6) {
+		if (c->len < c->off + IPV6_LEN + 1)
+			return refuse(c, WIRE_BAD_SHORT);
+		return p[IPV6_LEN] == ICMP6_NEIGH_SOLICIT || p[IPV6_LEN] == ICMP6_NEIGH_ADVERT
+		               ? WIRE_ND
+		               : WIRE_OTHER;
+	}
+	if (p[6] != IP_PROTO_UDP)
+		return WIRE_OTHER;
+	if (c->len < c->off + IPV6_LEN + UDP_LEN)
+		return refuse(c, WIRE_BAD_SHORT);
+	if (!is_roce_port(c, c->off + IPV6_LEN))
+		return WIRE_OTHER;
+	ip_len = get_be16(p + 4);
+	if (ip_len < UDP_LEN)
+		return refuse(c, WIRE_BAD_IP);
+	if (ip_len > c->len - c->off - IPV6_LEN)
+		return refuse(c, WIRE_BAD_SHORT);
+
+	w->ipv6 = true;
+	w->tos = word >> 20 & 0xff;
+	w->ttl = p[7];
+	w->flow_label = word & 0xfffff;
+	memcpy(w->src.b, p + 8, 16);
+	memcpy(w->dst.b, p + 24, 16);
+	c->off += IPV6_LEN;
+	c->len = c->off + ip_len;
+	return parse_udp(c, w);
+}
+
+static enum wire_kind
+parse_eth(struct cursor *c, struct wire_pkt *w)
+{
+	struct wire_pfc pfc;
+	uint32_t type;
+
+	if (c->len < ETH_LEN)
+		return refuse(c, WIRE_BAD_SHORT);
+	type = get_be16(c->frame + 12);
+	c->off = ETH_LEN;
+	w->has_vlan = type == ETH_TYPE_VLAN;
+	w->vlan_tci = 0;
+	if (w->has_vlan) {
+		if (c->len < ETH_LEN + VLAN_LEN)
+			return refuse(c, WIRE_BAD_SHORT);
+		w->vlan_tci = get_be16(c->frame + ETH_LEN);
+		type = get_be16(c->frame + ETH_LEN + 2);
+		c->off += VLAN_LEN;
+	}
+	w->l3_off = c->off;
+	if (type == ETH_TYPE_IPV4)
+		return parse_ipv4(c, w);
+	if (type == ETH_TYPE_IPV6)
+		return parse_ipv6(c, w);
+	if (type == ETH_TYPE_ARP)
+		return WIRE_ARP;
+	if (wire_parse_pfc(c->frame, c->len, &pfc))
+		return WIRE_PFC;
+	return WIRE_OTHER;
+}
+
+enum wire_kind
+wire_parse(const uint8_t *frame, uint32_t len, struct wire_pkt *w, enum wire_bad *bad)
+{
+	struct cursor c = {.frame = frame, .len = len, .bad = WIRE_BAD_NONE};
+	enum wire_kind kind = parse_eth(&c, w);
+
+	*bad = c.bad;
+	assert((kind == WIRE_BAD) == (c.bad != WIRE_BAD_NONE));
+	return kind;
+}
+
+bool
+wire_icrc_ok(const uint8_t *frame, const struct wire_pkt *w)
+{
+	const uint8_t *l3 = frame + w->l3_off;
+	uint32_t len = w->end_off - ICRC_LEN - w->l3_off;
+	uint32_t got;
+
+	memcpy(&got, l3 + len, sizeof(got));
+	return le32toh(got) == ~icrc_headers(l3, w->ipv6, len);
+}
