@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_SCHED_H
+#define WEFT_SCHED_H
+
+#include "list.h"
+#include "wheel.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/**
+ * @file
+ * Which of thousands of senders may put a packet on the port now: pace and turns.
+ *
+ * An entity (a QP, or whatever embeds one) that has work is in the active list if its pace allows a
+ * packet now, else in a calendar until it does. The active list is served in turns by deficit round
+ * robin. The scheduler knows no window and no work; its user says so:
+ *
+ *     while (room on the port && (e = sched_next(&s, now_ns))) {
+ *             do {
+ *                     send one packet of e; sched_sent(e, bytes, rate_bps, now_ns);
+ *             } while (e has work && sched_may_send(e, now_ns));
+ *             sched_done(&s, e, e has work, now_ns);
+ *     }
+ *
+ * Pace: the next packet's time is the last one's ideal time plus bytes / rate, so that lateness of
+ * the driver's loop or of a turn does not add up. What was missed while waiting with work is caught
+ * up in a burst of at most SCHED_BURST_BYTES or SCHED_BURST_NS, whichever is longer; beyond that it
+ * is gone. Time without work earns nothing.
+ *
+ * Sources: M. Shreedhar and G. Varghese, "Efficient Fair Queuing Using Deficit Round Robin",
+ * SIGCOMM 1995; A. Saeed et al., "Carousel", SIGCOMM 2017 (one calendar paces all). Numbers: our
+ * choice.
+ */
+
+/** What an entity may send in one turn; the packet that uses it up is sent whole. */
+#define SCHED_QUANTUM_BYTES 16384
+/** Most that is caught up after a stall: bytes, or time if that is more bytes. */
+#define SCHED_BURST_BYTES 65536
+#define SCHED_BURST_NS 20000
+/** Longest packet that sched_sent accounts. */
+#define SCHED_PKT_BYTES_MAX 65536
+/** Slower rates are served as this one. */
+#define SCHED_RATE_MIN_BPS 1000
+/** A rate that does not limit. */
+#define SCHED_UNPACED 0
+
+enum sched_state {
+	SCHED_IDLE,    /**< no work */
+	SCHED_ACTIVE,  /**< waits for its turn */
+	SCHED_PACED,   /**< waits for its time, then for its turn */
+	SCHED_RUNNING, /**< between sched_next and sched_done */
+};
+
+/** One sender, embedded in its owner's struct. Set up by sched_ent_init. */
+struct sched_ent {
+	uint64_t next_ns;     /**< ideal time of the next packet */
+	uint64_t rate_bps;    /**< that cost and burst_ns were computed for */
+	uint64_t ns_per_byte; /**< 1 / rate, in 2^-24 ns */
+	uint64_t burst_ns;    /**< how far next_ns may lie back */
+	uint32_t next_frac;   /**< of next_ns, in 2^-24 ns */
+	int32_t deficit;      /**< bytes left of this turn; a debt if negative */
+	enum sched_state state;
+	bool woken;               /**< sched_wake came while RUNNING */
+	struct list link;         /**< in the active list */
+	struct wheel_timer timer; /**< in the calendar */
+};
+
+/** One port's scheduler. Not to be moved once initialised. */
+struct sched {
+	struct list active;
+	struct wheel calendar;
+};
+
+void sched_init(struct sched *s, uint64_t now_ns);
+
+/** Make an idle, unpaced entity. It must be removed before its memory is freed. */
+void sched_ent_init(struct sched_ent *e);
+
+/**
+ * An entity has work. Nothing happens if it is queued already.
+ *
+ * Within the entity's own turn it is remembered: sched_done then queues it, whatever `more` says.
+ */
+void sched_wake(struct sched *s, struct sched_ent *e, uint64_t now_ns);
+
+/**
+ * Give the turn to the next entity that may send.
+ *
+ * @param now_ns  not before that of an earlier call.
+ * @return        an entity for which sched_may_send is true; its turn ends with sched_done or
+ *                sched_remove. NULL if none may send now: ask again at sched_next_ns.
+ */
+struct sched_ent *sched_next(struct sched *s, uint64_t now_ns);
+
+/**
+ * Account one packet that was sent.
+ *
+ * @param bytes     the whole frame, 0 to SCHED_PKT_BYTES_MAX.
+ * @param rate_bps  present rate of the entity, or SCHED_UNPACED. A change costs a division.
+ */
+void sched_sent(struct sched_ent *e, uint32_t bytes, uint64_t rate_bps, uint64_t now_ns);
+
+/** Whether one more packet fits the pace and this turn. */
+static inline bool
+sched_may_send(const struct sched_ent *e, uint64_t now_ns)
+{
+	return e->deficit > 0 && e->next_ns <= now_ns;
+}
+
+/**
+ * End of a turn.
+ *
+ * @param more  it has work that only pace or turns hold back (not a closed window: what opens that
+ *              calls sched_wake).
+ */
+void sched_done(struct sched *s, struct sched_ent *e, bool more, uint64_t now_ns);
+
+/** Take an entity out, wherever it is; it is idle then. Its pace is kept. */
+void sched_remove(struct sched *s, struct sched_ent *e);
+
+/**
+ * When sched_next wants to be called: 0 = now, NEVER (UINT64_MAX) = after a sched_wake.
+ *
+ * It may name a time at which nobody may send yet, but never one too late.
+ */
+uint64_t sched_next_ns(const struct sched *s);
+
+#endif
