@@ -3,6 +3,7 @@
 
 #include "be.h"
 #include "hdr.h"
+#include "psn.h"
 #include "wire.h"
 
 static bool
@@ -81,7 +82,7 @@ write_ext(uint8_t *p, uint32_t flags, const struct wire_pkt *w)
 {
 	if (flags & OPF_DETH) {
 		put_be32(p, w->qkey);
-		put_be32(p + 4, w->src_qpn & 0xffffff);
+		put_be32(p + 4, w->src_qpn & PSN_MASK);
 		p += DETH_LEN;
 	}
 	if (flags & OPF_RETH) {
@@ -98,7 +99,7 @@ write_ext(uint8_t *p, uint32_t flags, const struct wire_pkt *w)
 		p += ATOMIC_ETH_LEN;
 	}
 	if (flags & OPF_AETH) {
-		put_be32(p, (uint32_t)w->syndrome << 24 | (w->msn & 0xffffff));
+		put_be32(p, (uint32_t)w->syndrome << 24 | (w->msn & PSN_MASK));
 		p += AETH_LEN;
 	}
 	if (flags & OPF_ATOMIC_ACK_ETH) {
@@ -137,7 +138,7 @@ wire_build(uint8_t *buf, const struct wire_path *path, const struct wire_pkt *w,
 
 	assert(op->flags & OPF_VALID);
 	assert(op->flags & OPF_PAYLOAD ? w->payload_len <= PMTU_MAX : w->payload_len == 0);
-	assert(((w->psn | w->dest_qpn) & 0xff000000) == 0);
+	assert(((w->psn | w->dest_qpn) & ~PSN_MASK) == 0);
 
 	/* All of it whatever its length: a fixed size is a few stores, and the BTH overwrites. */
 	memcpy(buf, path->hdr, sizeof(path->hdr));

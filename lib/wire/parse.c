@@ -3,6 +3,7 @@
 
 #include "be.h"
 #include "hdr.h"
+#include "psn.h"
 #include "wire.h"
 
 /* What the layers of one frame agree on while it is read from the outside in. */
@@ -28,7 +29,7 @@ read_ext(const uint8_t *p, struct wire_pkt *w)
 
 	if (flags & OPF_DETH) {
 		w->qkey = get_be32(p);
-		w->src_qpn = get_be32(p + 4) & 0xffffff;
+		w->src_qpn = get_be32(p + 4) & PSN_MASK;
 		p += DETH_LEN;
 	}
 	if (flags & OPF_RETH) {
@@ -46,7 +47,7 @@ read_ext(const uint8_t *p, struct wire_pkt *w)
 	}
 	if (flags & OPF_AETH) {
 		w->syndrome = p[0];
-		w->msn = get_be32(p) & 0xffffff;
+		w->msn = get_be32(p) & PSN_MASK;
 		p += AETH_LEN;
 	}
 	if (flags & OPF_ATOMIC_ACK_ETH) {
@@ -96,10 +97,10 @@ parse_roce(struct cursor *c, struct wire_pkt *w)
 	word = get_be32(p + 4);
 	w->fecn = word >> 31;
 	w->becn = word >> 30 & 1;
-	w->dest_qpn = word & 0xffffff;
+	w->dest_qpn = word & PSN_MASK;
 	word = get_be32(p + 8);
 	w->ack_req = word >> 31;
-	w->psn = word & 0xffffff;
+	w->psn = word & PSN_MASK;
 
 	if (body_len < (uint32_t)w->op->ext_len + w->pad || body_len % 4)
 		return refuse(c, WIRE_BAD_LENGTH);

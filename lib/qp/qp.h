@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_QP_H
+#define WEFT_QP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi.h"
+#include "cq.h"
+#include "mr.h"
+#include "nic.h"
+
+/** A READ of more packets than this is several messages. Source: half the PSN circle, halved. */
+#define MSG_PSNS_MAX (UINT64_C(1) << 22)
+/** Responses that may wait in one QP: each READ and atomic in flight, twice, and ACKs between. */
+#define RESP_FIFO_LEN 64
+
+/** Why a QP failed: what users see as vendor_err and, as a sentence, from query. */
+enum qp_reason {
+	QP_REASON_NONE,
+	QP_REASON_USER,          /**< modified to ERR */
+	QP_REASON_RETRY,         /**< no answer within retry_cnt + 1 timeouts */
+	QP_REASON_NO_NEIGH,      /**< the same, and the next hop's MAC was never learned */
+	QP_REASON_RNR_RETRY,     /**< more RNR NAKs than rnr_retry allows */
+	QP_REASON_NAK_INVALID,   /**< the peer: invalid request */
+	QP_REASON_NAK_ACCESS,    /**< the peer: remote access error */
+	QP_REASON_NAK_OPERATION, /**< the peer: remote operational error */
+	QP_REASON_BAD_RESPONSE,  /**< the peer's READ or atomic response does not fit the request */
+	QP_REASON_LOCAL_WQE,     /**< malformed work request */
+	QP_REASON_LOCAL_LENGTH,  /**< message longer than the QP or the receive buffer allows */
+	QP_REASON_LOCAL_PROT,    /**< lkey, bounds or access of a local buffer */
+	QP_REASON_LOCAL_MEMORY,  /**< registered memory is gone from the application */
+	QP_REASON_BIND,          /**< memory window bind or invalidation refused */
+	QP_REASON_REQ_SEQUENCE,  /**< as responder: opcode out of order */
+	QP_REASON_REQ_LENGTH,    /**< as responder: packet or message length wrong */
+	QP_REASON_REQ_ACCESS,    /**< as responder: rkey, bounds or rights */
+	QP_REASON_REQ_ATOMIC,    /**< as responder: too many READs and atomics, or misaligned */
+	QP_REASON_CQ_OVERRUN,
+	QP_REASON_ADDRESS_GONE,  /**< the source address was removed */
+	QP_REASON_NB,
+};
+
+/** A work queue as the daemon sees it. */
+struct wq {
+	struct shm_wq *ring; /**< shared: nothing read from it is trusted; NULL = none */
+	uint32_t nb_slots;   /**< power of two */
+	uint32_t stride;     /**< bytes */
+	uint32_t max_wr;
+	uint32_t max_sge;
+	uint32_t head;       /**< slots given back to the application */
+};
+
+/** A receive WQE in private memory. */
+struct recv_wr {
+	uint64_t wr_id;
+	uint32_t nb_sge;
+	uint64_t length; /**< sum of the entries, bytes */
+	struct shm_sge sge[WEFT_MAX_SGE];
+};
+
+/** A shared receive queue. */
+struct srq {
+	struct nic *nic;
+	struct wq wq;
+	uint32_t pd;
+	uint32_t limit; /**< armed: fewer WQEs than this raise an event, once; 0 = not armed */
+	uint32_t nb_refs;
+	uint64_t cookie;
+	void *owner;
+};
+
+/** A send WQE in private memory, from when it is opened until its slot is given back. */
+struct send_wr {
+	uint64_t wr_id;
+	uint64_t first_psn; /**< unwrapped; of the first message */
+	uint64_t end_psn;   /**< behind the last message opened so far */
+	uint64_t remote_addr;
+	uint64_t length;    /**< bytes */
+	uint64_t opened;    /**< bytes for which messages were opened */
+	uint32_t rkey;
+	uint32_t imm;
+	uint8_t op;         /**< enum shm_wr_op */
+	uint8_t flags;      /**< enum shm_send_flag */
+	uint16_t nb_sge;
+	uint8_t status;     /**< of a request that was executed or refused here */
+	bool whole;         /**< all its messages are opened */
+	const uint8_t *inline_data; /**< in the slot; the application may scribble on it, at its own cost */
+	union {
+		struct {
+			uint64_t compare_add, swap;
+		} atomic;
+		struct {
+			struct shm_av av;
+			uint32_t qpn, qkey;
+		} ud;
+	};
+	struct shm_sge sge[]; /**< wq.max_sge entries */
+};
+
+/** What the host keeps beside each rel_msg of the own stream. */
+struct tx_msg {
+	uint32_t wr_idx; /**< index of the SQ slot, free running */
+	uint64_t offset; /**< of the message in the work request, bytes */
+	uint64_t length; /**< bytes */
+};
+
+/** What waits to be answered, in the order in which it leaves. */
+enum resp_kind { RESP_ACK, RESP_READ, RESP_ATOMIC };
+struct resp {
+	enum resp_kind kind;
+	uint8_t syndrome;
+	uint32_t msn;      /**< 24 bits */
+	uint64_t psn;      /**< unwrapped; READ: of the next packet */
+	uint64_t va;       /**< READ: of the next byte */
+	uint32_t rkey;
+	uint32_t left;     /**< READ: bytes still to send */
+	bool started;      /**< READ: a first packet has left */
+	uint64_t orig;     /**< ATOMIC: original value */
+};
+
+/** A READ or atomic that was executed, kept for duplicates. */
+struct rd_res {
+	uint64_t first_psn, end_psn;
+	uint64_t va;
+	uint64_t orig; /**< atomic */
+	uint32_t rkey;
+	uint32_t length;
+	uint32_t msn;
+	bool atomic;
+	bool used;
+};
+
+struct qp {
+	struct nic *nic;
+	struct sched_ent sched; /**< with work to send */
+	struct wheel_timer timer;
+	uint32_t qpn;
+	uint8_t type;  /**< enum shm_qp_type */
+	uint8_t state; /**< enum shm_qp_state */
+	bool sq_sig_all;
+	bool draining; /**< SQD: outstanding requests go on, no new ones */
+	uint32_t pd;
+	struct cq *send_cq, *recv_cq;
+	struct srq *srq;
+	struct wq sq, rq;
+	struct shm_qp_cap cap;
+	struct shm_qp_attr attr;
+	uint64_t cookie;
+	void *owner; /**< for nic_driver */
+
+	/* path, from RTR on */
+	struct ip_addr peer_ip, own_ip;
+	struct neigh *neigh;
+	uint32_t neigh_generation; /**< of the path's MAC */
+	struct wire_path path;
+	uint32_t mtu; /**< bytes */
+	uint8_t ecn;  /**< of data: 0 or 2 = ECT(0) */
+
+	/* engines; all three states in one block */
+	const struct reliability_ops *rel_ops;
+	const struct cc_ops *cc_ops;
+	const struct lb_ops *lb_ops;
+	struct rel_head *rel;
+	struct cc_head *cc;
+	struct lb_head *lb;
+	struct rel_qp rel_qp;
+
+	/* requester */
+	uint8_t *wrs;            /**< private copies, slot = index & (sq.nb_slots - 1) */
+	uint32_t wr_size;
+	uint32_t sq_open;        /**< next SQ index to open; [sq.head, sq_open) are in wrs */
+	struct rel_msg *msgs;    /**< slot = msn & rel_qp.msg_mask */
+	struct tx_msg *tx_msgs;
+	uint64_t tx_msn;         /**< message of the last packet sent: where the next is looked for */
+	uint64_t tx_nxt_psn;     /**< above the highest PSN sent: first transmissions start here */
+	uint64_t rd_msn[WEFT_MAX_RD_ATOMIC]; /**< READs and atomics not answered, oldest first */
+	uint32_t rd_head, nb_rd;
+	uint32_t nb_unasked;     /**< packets sent since the last that asked for an acknowledgement */
+	uint64_t hold_ns;        /**< RNR: nothing leaves before; 0 = no hold */
+	uint64_t progress_ns;    /**< last time something new was acknowledged, or sending began */
+	uint8_t nb_rnr;          /**< RNR NAKs since progress */
+	uint64_t sent_count;     /**< packets, for CC */
+	uint64_t out_bytes;      /**< of the packets outstanding */
+	uint32_t out_pkts;
+	uint64_t rtt_psn, rtt_sent_ns; /**< packet being timed; rtt_sent_ns 0 = none */
+
+	/* responder */
+	uint32_t msn;            /**< messages completed, 24 bits */
+	uint32_t rx_op;          /**< OPF_SEND or OPF_WRITE inside a message, else 0 */
+	bool have_recv;          /**< recv is taken for the message */
+	bool rx_skip;            /**< UC: message dropped, wait for the next FIRST or ONLY */
+	bool rnr_sent;           /**< the expected request was refused; what is behind it is dropped */
+	uint64_t rx_va;          /**< WRITE: next byte */
+	uint64_t rx_left;        /**< WRITE: bytes still to come */
+	uint32_t rx_rkey;
+	uint64_t rx_length;      /**< bytes of the message so far */
+	struct recv_wr *recv;
+	struct resp fifo[RESP_FIFO_LEN];
+	uint32_t fifo_head, fifo_tail;
+	struct rd_res res[WEFT_MAX_RD_ATOMIC];
+	uint32_t res_next;
+
+	/* why it failed, for people */
+	struct {
+		enum qp_reason why;
+		uint64_t psn;         /**< oldest not acknowledged, or at fault */
+		uint8_t peer_syndrome; /**< what the peer last said */
+		uint32_t peer_psn;
+		bool peer_spoke;
+		uint32_t nb_timeouts; /**< since progress */
+		uint64_t at_ns;
+	} error;
+	struct {
+		uint64_t tx_packets, retransmits, timeouts, nak_seq, rnr_nak, duplicates;
+	} stats;
+};
+
+/** What a QP is made of. The rings are laid out and zeroed by the caller, who keeps them. */
+struct qp_init {
+	uint8_t type;
+	uint32_t pd;
+	struct cq *send_cq, *recv_cq;
+	struct srq *srq; /**< NULL = own receive queue */
+	struct shm_qp_cap cap;
+	bool sq_sig_all;
+	struct shm_wq *sq, *rq;
+	uint32_t sq_slots, rq_slots; /**< powers of two */
+	uint32_t sq_stride, rq_stride;
+	uint64_t cookie;
+	void *owner;
+};
+
+/** Bytes of a send slot. */
+static inline uint32_t
+sq_stride(uint32_t max_sge, uint32_t max_inline)
+{
+	uint32_t tail = max_sge * (uint32_t)sizeof(struct shm_sge);
+
+	if (max_inline > tail)
+		tail = max_inline;
+	return (uint32_t)(sizeof(struct shm_send_wqe) + tail + 63) & ~63u;
+}
+/** Bytes of a receive slot. */
+static inline uint32_t
+rq_stride(uint32_t max_sge)
+{
+	return (uint32_t)(sizeof(struct shm_recv_wqe) + max_sge * sizeof(struct shm_sge));
+}
+
+/* ---- control: called between two bursts, on the NIC's thread ---- */
+
+/** A QP in RESET with a random QPN, or NULL with errno EINVAL or ENOMEM. */
+struct qp *qp_create(struct nic *nic, const struct qp_init *init);
+void qp_destroy(struct qp *qp);
+struct qp *qp_find(const struct nic *nic, uint32_t qpn);
+
+/**
+ * Change state and attributes. An illegal change is refused and changes nothing.
+ * Source: IBA vol. 1, ch. 10 (QP states), and ibv_modify_qp(3).
+ *
+ * @return 0, -EINVAL, or -ENOMEM.
+ */
+int qp_modify(struct qp *qp, const struct shm_qp_attr *attr, uint32_t mask, uint64_t now_ns);
+/** The present attributes; reason gets a sentence, "" if the QP has not failed. */
+void qp_query(const struct qp *qp, struct shm_qp_attr *attr, char *reason, uint32_t size);
+/** The application rang: new work requests, or receives to flush. */
+void qp_doorbell(struct qp *qp, uint64_t now_ns);
+
+struct srq *srq_create(struct nic *nic, uint32_t pd, struct shm_wq *ring, uint32_t nb_slots,
+		       uint32_t max_wr, uint32_t max_sge, uint64_t cookie, void *owner);
+int srq_destroy(struct srq *srq); /**< -EBUSY while a QP uses it */
+int srq_set_limit(struct srq *srq, uint32_t limit); /**< -EINVAL above max_wr */
+/** The application rang: the limit may have been armed above what is posted. */
+void srq_doorbell(struct srq *srq);
+
+#endif

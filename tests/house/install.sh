@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# An install into a staging folder holds what README.md promises, and what is there works.
+#   install.sh BUILD_ROOT
+set -eu
+build=${1:?usage: install.sh BUILD_ROOT}
+stage=$(mktemp -d)
+trap 'rm -rf "$stage"' EXIT
+
+DESTDIR=$stage meson install -C "$build" --no-rebuild --quiet >"$stage/log" 2>&1 || {
+	cat "$stage/log"
+	exit 1
+}
+rm "$stage/log"
+find "$stage" -type f -o -type l >"$stage.files"
+trap 'rm -rf "$stage" "$stage.files"' EXIT
+
+failed=0
+fail() {
+	echo "FAIL  $*"
+	failed=$((failed + 1))
+}
+
+# There is one file of this path, whatever the prefix and the library folder are.
+while read -r path; do
+	# shellcheck disable=SC2254 # a pattern is meant
+	found=$(while read -r file; do case $file in */$path) echo "$file" ;; esac; done <"$stage.files")
+	[ -n "$found" ] || fail "not installed: $path"
+done <<'PATHS'
+share/doc/weft/LICENSE
+share/doc/weft/NOTICE
+share/doc/weft/README.md
+PATHS
+
+# Manual pages without a warning.
+for page in $(grep '/share/man/' "$stage.files" || true); do
+	if command -v mandoc >/dev/null 2>&1; then
+		mandoc -T lint -W warning "$page" || fail "$page: mandoc"
+	elif command -v man >/dev/null 2>&1 && command -v groff >/dev/null 2>&1; then
+		warnings=$(LC_ALL=C.UTF-8 MANROFFSEQ='' man --warnings -E UTF-8 -l -Tutf8 -Z "$page" 2>&1 >/dev/null)
+		[ -z "$warnings" ] || fail "$page: $warnings"
+	fi
+done
+echo "$(wc -l <"$stage.files") files, $failed failed"
+[ "$failed" = 0 ]
