@@ -44,8 +44,10 @@ struct shm_ring {
 };
 
 /**
- * Send or receive queue, or SRQ: producer is the application. A send slot is free again when its
- * work request is complete, a receive slot when the daemon has taken it for a message.
+ * Send or receive queue, or SRQ: producer is the application. A slot is free again when its work
+ * request is complete, one of an SRQ when the daemon has taken it for a message. The daemon writes a
+ * completion first and gives the slot back after it: when the daemon dies, the application flushes
+ * what lies between head and tail itself. A QP that is moved to RESET has its heads set to its tails.
  */
 struct shm_wq {
 	struct shm_ring ring;
@@ -125,7 +127,11 @@ struct shm_send_wqe {
 		struct {
 			uint64_t addr;
 			uint64_t length; /**< 0: unbind */
-			uint32_t mw_rkey; /**< present key (type 1), wanted key (type 2) */
+			/**
+			 * Type 2: the wanted key. Type 1: the present key; the new one has its low
+			 * 8 bits incremented, also after an unbind.
+			 */
+			uint32_t mw_rkey;
 			uint32_t mr_lkey;
 			uint32_t access;
 			uint32_t zero;
@@ -305,11 +311,20 @@ struct shm_qp_cap {
 	uint32_t max_inline;
 };
 
-/* ---- control socket: a request, then its answer; fds by SCM_RIGHTS ---- */
+/*
+ * ---- control socket: a request, then its answer; fds by SCM_RIGHTS ----
+ *
+ * A request and a granted answer have exactly the size of their struct; a refusal may be the header
+ * alone.
+ */
 
 enum ctl_op {
 	CTL_LIST,        /**< -> ctl_list */
-	CTL_OPEN,        /**< ctl_open [fd: own /proc/self/mem] -> ctl_opened, fds: arena, bell, events */
+	/**
+	 * ctl_open [fd: own /proc/self/mem] -> ctl_opened, fds: arena, bell, events and, if the daemon
+	 * could open it, /dev/userfaultfd (for applications that may not).
+	 */
+	CTL_OPEN,
 	CTL_QUERY_PORT,  /**< -> ctl_port */
 	CTL_QUERY_GID,   /**< ctl_gid.index -> ctl_gid */
 	CTL_ALLOC_PD,    /**< -> ctl_handle */
@@ -324,7 +339,7 @@ enum ctl_op {
 	CTL_NEW_CHANNEL, /**< -> ctl_handle, fd: receives 8-byte cookies of CQs */
 	CTL_FREE_CHANNEL, /**< ctl_handle */
 	CTL_CREATE_CQ,   /**< ctl_cq -> ctl_cq */
-	CTL_RESIZE_CQ,   /**< ctl_cq -> ctl_cq: a new ring; unread entries were moved to it */
+	CTL_RESIZE_CQ,   /**< ctl_cq -> ctl_cq: a new ring; unread entries and armed were moved to it */
 	CTL_DESTROY_CQ,  /**< ctl_handle */
 	CTL_CREATE_SRQ,  /**< ctl_srq -> ctl_srq */
 	CTL_MODIFY_SRQ,  /**< ctl_srq: limit */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_SOCKDIR_H
+#define WEFT_SOCKDIR_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * Where daemons put their control sockets (DIR/NAME.sock) and applications look for them. Device
+ * names are unique within one such folder.
+ */
+
+/** Ends the name of a control socket. */
+#define SOCKDIR_SUFFIX ".sock"
+
+/** The folder of daemons that run as root, which every user may use. */
+#define SOCKDIR_SYSTEM "/run/weft"
+
+/**
+ * The folder of a user's own daemons: $WEFT_RUNTIME_DIR if set (both ends must agree; for tests and
+ * for several systems on one machine); SOCKDIR_SYSTEM for root; $XDG_RUNTIME_DIR/weft; or
+ * /tmp/weft-UID. It need not exist. Variables are ignored in set-uid programs.
+ *
+ * @return 0, or -ENAMETOOLONG.
+ */
+int sockdir_path(uid_t uid, char *buf, size_t size);
+
+/**
+ * Whether sockets in a folder may be trusted by this user: it is a folder, owned by root or by the
+ * user, and others cannot write to it. Else somebody could pose as the daemon.
+ *
+ * @return 0; -ENOENT, -ENOTDIR; -EPERM if the owner or the mode is wrong.
+ */
+int sockdir_check(const char *path, uid_t uid);
+
+#endif
