@@ -27,11 +27,12 @@ needed() {
 	done <"$scratch/targets" | sort -u | grep -Ev '^(libweft|libibverbs)\.so' || true
 }
 
-# archives: static libraries from outside the build that installed targets take in.
+# archives: static libraries from outside the build that installed targets take in, directly or
+# through something of ours that they are linked with.
 archives() {
 	while read -r kind file; do
 		[ "$kind" = installed ] || continue
-		ninja -C "$build" -t commands "${file#"$build"/}" | grep -F -- " -o ${file#"$build"/} " || true
+		ninja -C "$build" -t commands "${file#"$build"/}"
 	done <"$scratch/targets" | tr ' ,' '\n' |
 		sed -n -e 's/^-l://' -e 's|^/.*/||' -e '/^lib[^/]*\.a$/p' | sort -u
 }
