@@ -44,6 +44,12 @@ ring_rx_burst(struct port *port, struct pkt **pkts, uint32_t max, uint64_t now_n
 	return n;
 }
 
+static uint32_t
+ring_tx_room(struct port *port)
+{
+	return rte_ring_free_count(((struct ring_port *)port)->tx);
+}
+
 static bool
 peer_is_open(const struct ring_port *rp)
 {
@@ -51,18 +57,10 @@ peer_is_open(const struct ring_port *rp)
 }
 
 static uint32_t
-ring_tx_room(struct port *port)
-{
-	struct ring_port *rp = (struct ring_port *)port;
-
-	return peer_is_open(rp) ? rte_ring_free_count(rp->tx) : UINT32_MAX;
-}
-
-static uint32_t
 ring_tx_burst(struct port *port, struct pkt **pkts, uint32_t n, uint64_t now_ns)
 {
 	struct ring_port *rp = (struct ring_port *)port;
-	uint32_t room = rte_ring_free_count(rp->tx), nb_sent;
+	uint32_t room = ring_tx_room(port), nb_sent;
 
 	(void)now_ns;
 	if (!peer_is_open(rp)) {

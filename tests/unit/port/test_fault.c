@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "engine.h"
+#include "fault.h"
+#include "mem.h"
+
+#define MILLION 1000000
+#define LEN 100
+
+/* A node's end with faults, and the bare other end. */
+struct wire {
+	struct pkt_pool *pool;
+	struct port *node, *far;
+	uint32_t nb_pkts;
+};
+
+static struct wire
+wire_open(const struct fault_params *params, uint32_t depth_pkts)
+{
+	struct wire w = {.nb_pkts = 8192};
+	struct port *ends[2];
+
+	w.pool = pkt_pool_mem_create(w.nb_pkts, 128);
+	cr_assert_eq(port_mem_create_pair(depth_pkts, ends), 0);
+	cr_assert_eq(port_fault_wrap(ends[0], params, w.pool, &w.node), 0);
+	w.far = ends[1];
+	return w;
+}
+
+/* Whatever is still held anywhere must go home with the ports. */
+static void
+wire_close(struct wire *w)
+{
+	w->node->ops->close(w->node);
+	w->far->ops->close(w->far);
+	cr_expect_eq(pkt_pool_mem_nb_free(w->pool), w->nb_pkts);
+	pkt_pool_mem_destroy(w->pool);
+}
+
+/* The frame carries its number and is zero otherwise. */
+static void
+send_one(struct wire *w, struct port *from, uint32_t number, uint64_t now_ns)
+{
+	struct pkt *p;
+
+	cr_assert_eq(w->pool->alloc(w->pool, &p, 1), 1);
+	p->len = LEN;
+	memset(p->data, 0, LEN);
+	memcpy(p->data, &number, sizeof(number));
+	cr_assert_eq(from->ops->tx_burst(from, &p, 1, now_ns), 1);
+}
+
+static uint32_t
+receive(struct port *to, uint32_t *numbers, uint32_t max, uint64_t now_ns)
+{
+	struct pkt *pkts[64];
+	uint32_t n = to->ops->rx_burst(to, pkts, max < 64 ? max : 64, now_ns);
+
+	for (uint32_t i = 0; i < n; i++)
+		memcpy(&numbers[i], pkts[i]->data, sizeof(numbers[i]));
+	pkt_free(pkts, n);
+	return n;
+}
+
+/* Send total frames, one per microsecond, and collect all that arrive until long after. */
+static uint32_t
+run(struct wire *w, bool outwards, uint32_t total, uint32_t *numbers, uint32_t max)
+{
+	struct port *from = outwards ? w->node : w->far, *to = outwards ? w->far : w->node;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < total; i++) {
+		send_one(w, from, i, i * UINT64_C(1000));
+		n += receive(to, &numbers[n], max - n, i * UINT64_C(1000));
+	}
+	for (int i = 0; i < 10; i++) {
+		uint64_t now_ns = UINT64_C(1000000000) + i;
+
+		w->node->ops->tx_burst(w->node, NULL, 0, now_ns);
+		n += receive(to, &numbers[n], max - n, now_ns);
+	}
+	return n;
+}
+
+Test(fault, without_faults_is_a_wire_both_ways)
+{
+	static const struct fault_params none;
+	uint32_t numbers[100];
+
+	for (int outwards = 0; outwards < 2; outwards++) {
+		struct wire w = wire_open(&none, 64);
+
+		cr_assert_eq(run(&w, outwards, 100, numbers, 100), 100);
+		for (uint32_t i = 0; i < 100; i++)
+			cr_expect_eq(numbers[i], i);
+		cr_expect_eq(w.node->ops->next_ns(w.node), NEVER_NS);
+		wire_close(&w);
+	}
+}
+
+Test(fault, each_direction_suffers_by_itself)
+{
+	static const struct fault_params rows[] = {
+		{.tx = {.ppm[FAULT_LOSS] = MILLION}},
+		{.rx = {.ppm[FAULT_LOSS] = MILLION}},
+	};
+	uint32_t numbers[10];
+
+	for (int i = 0; i < 2; i++)
+		for (int outwards = 0; outwards < 2; outwards++) {
+			struct wire w = wire_open(&rows[i], 64);
+			bool is_lossy = outwards == (i == 0);
+
+			cr_expect_eq(run(&w, outwards, 10, numbers, 10), is_lossy ? 0 : 10);
+			cr_expect_eq(port_fault_stats(w.node)->tx[FAULT_LOSS],
+			             is_lossy && outwards ? 10 : 0);
+			cr_expect_eq(port_fault_stats(w.node)->rx[FAULT_LOSS],
+			             is_lossy && !outwards ? 10 : 0);
+			wire_close(&w);
+		}
+}
+
+Test(fault, loses_the_asked_share_and_counts_it)
+{
+	static const struct fault_params params = {.seed = 7, .tx = {.ppm[FAULT_LOSS] = 100000}};
+	struct wire w = wire_open(&params, 64);
+	static uint32_t numbers[20000];
+	uint32_t n = run(&w, true, 20000, numbers, 20000);
+
+	cr_expect_eq(n + port_fault_stats(w.node)->tx[FAULT_LOSS], 20000);
+	/* 2000 expected, standard deviation 42. */
+	cr_expect(n > 18000 - 250 && n < 18000 + 250, "%u of 20000 arrived", n);
+	for (uint32_t i = 1; i < n; i++)
+		cr_assert_lt(numbers[i - 1], numbers[i]);
+	wire_close(&w);
+}
+
+Test(fault, duplicates_follow_their_original)
+{
+	static const struct fault_params params = {.rx = {.ppm[FAULT_DUPLICATE] = MILLION}};
+	struct wire w = wire_open(&params, 64);
+	uint32_t numbers[200];
+
+	cr_assert_eq(run(&w, false, 100, numbers, 200), 200);
+	for (uint32_t i = 0; i < 200; i++)
+		cr_expect_eq(numbers[i], i / 2);
+	cr_expect_eq(port_fault_stats(w.node)->rx[FAULT_DUPLICATE], 100);
+	wire_close(&w);
+}
+
+Test(fault, an_empty_pool_costs_the_double_and_not_the_frame)
+{
+	static const struct fault_params params = {.tx = {.ppm[FAULT_DUPLICATE] = MILLION}};
+	struct wire w = wire_open(&params, 64);
+	static struct pkt *rest[8192];
+	uint32_t number;
+
+	cr_assert_eq(w.pool->alloc(w.pool, rest, w.nb_pkts - 1), w.nb_pkts - 1);
+	send_one(&w, w.node, 5, 0);
+	cr_expect_eq(receive(w.far, &number, 1, 0), 1);
+	cr_expect_eq(number, 5);
+	cr_expect_eq(port_fault_stats(w.node)->no_copy, 1);
+	pkt_free(rest, w.nb_pkts - 1);
+	wire_close(&w);
+}
+
+Test(fault, corruption_flips_one_bit_anywhere)
+{
+	static const struct fault_params params = {.tx = {.ppm[FAULT_CORRUPT] = MILLION}};
+	struct wire w = wire_open(&params, 64);
+	uint8_t seen[LEN] = {0};
+	uint32_t nb_seen = 0;
+
+	for (int i = 0; i < 5000; i++) {
+		uint32_t nb_bits = 0;
+		struct pkt *p;
+
+		send_one(&w, w.node, 0, 0);
+		cr_assert_eq(w.far->ops->rx_burst(w.far, &p, 1, 0), 1);
+		cr_assert_eq(p->len, LEN);
+		for (uint32_t at = 0; at < LEN; at++) {
+			seen[at] |= p->data[at];
+			nb_bits += (uint32_t)__builtin_popcount(p->data[at]);
+		}
+		cr_assert_eq(nb_bits, 1);
+		pkt_free(&p, 1);
+	}
+	for (uint32_t at = 0; at < LEN; at++)
+		nb_seen += (uint32_t)__builtin_popcount(seen[at]);
+	/* 800 bits, each missed with probability (799/800)^5000 = 0.2 %. */
+	cr_expect_gt(nb_seen, 780);
+	wire_close(&w);
+}
+
+Test(fault, a_reordered_frame_is_passed_by_at_most_so_many)
+{
+	static const uint32_t spans[] = {1, 4, FAULT_REORDER_MAX_PKTS};
+	static uint32_t numbers[2000];
+
+	for (size_t row = 0; row < sizeof(spans) / sizeof(spans[0]); row++) {
+		struct fault_params params = {
+			.seed = row,
+			.tx = {.ppm[FAULT_REORDER] = 200000,
+		               .reorder_pkts = spans[row],
+		               .reorder_ns = 1000000},
+		};
+		struct wire w = wire_open(&params, 128);
+		uint32_t worst = 0, nb_late = 0;
+
+		cr_assert_eq(run(&w, true, 2000, numbers, 2000), 2000, "none lost or doubled");
+		for (uint32_t i = 0; i < 2000; i++) {
+			uint32_t nb_passed = 0;
+
+			for (uint32_t j = 0; j < i; j++)
+				nb_passed += numbers[j] > numbers[i];
+			worst = nb_passed > worst ? nb_passed : worst;
+			nb_late += nb_passed > 0;
+		}
+		cr_expect_leq(worst, spans[row]);
+		cr_expect_geq(worst, (spans[row] + 1) / 2, "row %zu: worst %u", row, worst);
+		cr_expect_gt(nb_late, 200, "row %zu: %u late", row, nb_late);
+		wire_close(&w);
+	}
+}
+
+Test(fault, everything_reordered_and_doubled_at_once_still_arrives)
+{
+	static const struct fault_dir dir = {
+		.ppm = {[FAULT_DUPLICATE] = MILLION, [FAULT_REORDER] = MILLION},
+		.reorder_pkts = FAULT_REORDER_MAX_PKTS,
+		.reorder_ns = 1000000,
+	};
+	struct fault_params params = {.seed = 3, .tx = dir, .rx = dir};
+	static uint32_t numbers[2000];
+	uint8_t nb_times[1000];
+
+	for (int outwards = 0; outwards < 2; outwards++) {
+		struct wire w = wire_open(&params, 1024);
+
+		memset(nb_times, 0, sizeof(nb_times));
+		cr_assert_eq(run(&w, outwards, 1000, numbers, 2000), 2000);
+		for (uint32_t i = 0; i < 2000; i++)
+			nb_times[numbers[i]]++;
+		for (uint32_t i = 0; i < 1000; i++)
+			cr_expect_eq(nb_times[i], 2);
+		wire_close(&w);
+	}
+}
+
+Test(fault, a_held_frame_goes_in_time_although_none_follows)
+{
+	static const struct fault_params params = {
+		.tx = {.ppm[FAULT_REORDER] = MILLION, .reorder_pkts = 8, .reorder_ns = 5000}};
+	struct wire w = wire_open(&params, 64);
+	uint32_t number;
+
+	send_one(&w, w.node, 9, 1000);
+	cr_expect_eq(w.node->ops->next_ns(w.node), 6000);
+	w.node->ops->rx_burst(w.node, NULL, 0, 5999);
+	cr_expect_eq(receive(w.far, &number, 1, 5999), 0);
+	w.node->ops->rx_burst(w.node, NULL, 0, 6000);
+	cr_expect_eq(receive(w.far, &number, 1, 6000), 1);
+	cr_expect_eq(number, 9);
+	wire_close(&w);
+}
+
+Test(fault, delays_every_frame_by_the_same_time)
+{
+	static const struct fault_params params = {.tx.delay_ns = 700, .rx.delay_ns = 300};
+	struct wire w = wire_open(&params, 64);
+	uint32_t number;
+
+	send_one(&w, w.node, 1, 1000);
+	send_one(&w, w.far, 2, 1000);
+	cr_expect_eq(receive(w.node, &number, 1, 1100), 0, "the delay starts at the rx_burst");
+	cr_expect_eq(w.node->ops->next_ns(w.node), 1400);
+	cr_expect_eq(receive(w.node, &number, 1, 1399), 0);
+	cr_expect_eq(receive(w.node, &number, 1, 1400), 1);
+	cr_expect_eq(number, 2);
+	cr_expect_eq(w.node->ops->next_ns(w.node), 1700);
+	receive(w.node, &number, 1, 1699);
+	cr_expect_eq(receive(w.far, &number, 1, 1699), 0);
+	receive(w.node, &number, 1, 1700);
+	cr_expect_eq(receive(w.far, &number, 1, 1700), 1);
+	cr_expect_eq(number, 1);
+	wire_close(&w);
+}
+
+Test(fault, is_no_further_buffer_in_front_of_a_full_port)
+{
+	static const struct fault_params params = {.tx.ppm[FAULT_LOSS] = 1};
+	struct wire w = wire_open(&params, 3);
+	uint32_t numbers[3];
+
+	for (uint32_t i = 0; i < 3; i++) {
+		cr_expect_eq(w.node->ops->tx_room(w.node), 3 - i);
+		send_one(&w, w.node, i, 0);
+	}
+	cr_expect_eq(w.node->ops->tx_room(w.node), 0);
+	cr_expect_eq(receive(w.far, numbers, 3, 0), 3);
+	cr_expect_eq(w.node->ops->tx_room(w.node), 3);
+	wire_close(&w);
+}
+
+Test(fault, holds_no_more_than_its_limit)
+{
+	static const struct fault_params params = {.tx.delay_ns = 1000, .rx.delay_ns = 1000};
+	struct wire w = wire_open(&params, 4096);
+	uint32_t numbers[64], nb_sent = 0;
+
+	while (w.node->ops->tx_room(w.node) > 0)
+		send_one(&w, w.node, nb_sent++, 0);
+	cr_expect_eq(nb_sent, FAULT_HELD_MAX_PKTS);
+	for (uint32_t i = 0; i < 4096; i++)
+		send_one(&w, w.far, i, 0);
+	for (int i = 0; i < 100; i++)
+		cr_assert_eq(receive(w.node, numbers, 64, 0), 0);
+	cr_expect_eq(w.far->ops->tx_room(w.far), FAULT_HELD_MAX_PKTS, "the rest waits outside");
+	wire_close(&w);
+}
+
+Test(fault, one_seed_gives_one_run)
+{
+	static const struct fault_dir dir = {
+		.ppm = {[FAULT_LOSS] = 50000,
+	                [FAULT_DUPLICATE] = 50000,
+	                [FAULT_CORRUPT] = 50000,
+	                [FAULT_REORDER] = 50000},
+		.reorder_pkts = 5,
+		.reorder_ns = 20000,
+	};
+	static uint32_t numbers[3][2000];
+	uint32_t n[3];
+
+	for (int i = 0; i < 3; i++) {
+		struct fault_params params = {.seed = i < 2 ? 42 : 43, .tx = dir, .rx = dir};
+		struct wire w = wire_open(&params, 64);
+
+		n[i] = run(&w, true, 1000, numbers[i], 2000);
+		wire_close(&w);
+	}
+	cr_expect_eq(n[0], n[1]);
+	cr_expect_arr_eq(numbers[0], numbers[1], n[0] * sizeof(uint32_t));
+	cr_expect(n[0] != n[2] || memcmp(numbers[0], numbers[2], n[0] * sizeof(uint32_t)) != 0);
+}
+
+Test(fault, the_kinds_have_dice_of_their_own)
+{
+	static const struct fault_params rows[] = {
+		{.seed = 5, .tx = {.ppm[FAULT_LOSS] = 100000}},
+		{.seed = 5, .tx = {.ppm = {[FAULT_LOSS] = 100000, [FAULT_CORRUPT] = 500000}}},
+	};
+	static uint32_t numbers[2][1000];
+	uint32_t n[2];
+
+	for (int i = 0; i < 2; i++) {
+		struct wire w = wire_open(&rows[i], 64);
+
+		n[i] = run(&w, true, 1000, numbers[i], 1000);
+		wire_close(&w);
+	}
+	cr_expect_eq(n[0], n[1]);
+}
+
+Test(fault, keys_have_a_default_in_range_and_a_place_of_their_own)
+{
+	const struct param_desc *d = fault_param_descs;
+
+	for (; d->name; d++) {
+		cr_expect(d->min <= d->def && d->def <= d->max, "%s", d->name);
+		cr_expect_lt(d->offset, sizeof(struct fault_params), "%s", d->name);
+		cr_expect_eq(strncmp(d->name, "fault_", 6), 0, "%s", d->name);
+		for (const struct param_desc *e = fault_param_descs; e < d; e++) {
+			cr_expect_neq(d->offset, e->offset, "%s and %s", d->name, e->name);
+			cr_expect_str_neq(d->name, e->name);
+		}
+	}
+	cr_expect_eq(d - fault_param_descs, 15);
+}
