@@ -59,14 +59,6 @@ fill_slices(void)
 		}
 }
 
-uint32_t
-icrc_bytes(uint32_t crc, const uint8_t *p, uint32_t len)
-{
-	for (uint32_t i = 0; i < len; i++)
-		crc = slices[0][(crc ^ p[i]) & 0xff] ^ crc >> 8;
-	return crc;
-}
-
 /* Slicing by eight: M. Kounavis and F. Berry, ISCC 2005. */
 static uint32_t
 table_update(uint32_t crc, const void *src, uint32_t len)
@@ -82,7 +74,9 @@ table_update(uint32_t crc, const void *src, uint32_t len)
 		      slices[4][v >> 24 & 0xff] ^ slices[3][v >> 32 & 0xff] ^
 		      slices[2][v >> 40 & 0xff] ^ slices[1][v >> 48 & 0xff] ^ slices[0][v >> 56];
 	}
-	return icrc_bytes(crc, p, len);
+	for (; len > 0; len--, p++)
+		crc = slices[0][(crc ^ *p) & 0xff] ^ crc >> 8;
+	return crc;
 }
 
 static uint32_t
@@ -119,6 +113,10 @@ const struct icrc_ops icrc_table = {
 };
 
 const struct icrc_ops *const icrc_impls[] = {
+#ifdef __x86_64__
+	&icrc_vpclmul,
+	&icrc_pclmul,
+#endif
 	&icrc_table,
 	NULL,
 };

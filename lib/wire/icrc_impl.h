@@ -20,7 +20,9 @@ struct icrc_ops {
 /** Fastest first, ends with NULL; the one before is "table", which runs anywhere. */
 extern const struct icrc_ops *const icrc_impls[];
 
-extern const struct icrc_ops icrc_table; /**< eight bytes a step */
+extern const struct icrc_ops icrc_vpclmul; /**< x86: AVX-512, carry-less multiply of 4 x 128 bits */
+extern const struct icrc_ops icrc_pclmul;  /**< x86: SSE4.1, carry-less multiply */
+extern const struct icrc_ops icrc_table;   /**< eight bytes a step */
 
 /**
  * The masked headers as one block of 64 bytes. A CRC's register of ones is the same as one of zeros
@@ -40,8 +42,5 @@ icrc_block_hdr(bool ipv6)
 
 /** Ones where a block has them whatever the packet says; by ipv6. */
 extern const uint8_t icrc_block_ones[2][ICRC_BLOCK];
-
-/** One byte at a time, for the last few. */
-uint32_t icrc_bytes(uint32_t crc, const uint8_t *p, uint32_t len);
 
 #endif
