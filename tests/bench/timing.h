@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_TIMING_H
+#define WEFT_TIMING_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define TIMING_RUNS 5
+
+/** CPU time of this thread: what others run on the machine between two calls doesn't count. */
+static inline uint64_t
+timing_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static inline int
+timing_order(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/** The middle one of five runs; puts them in order. */
+static inline double
+timing_median(double ns[TIMING_RUNS])
+{
+	qsort(ns, TIMING_RUNS, sizeof(ns[0]), timing_order);
+	return ns[TIMING_RUNS / 2];
+}
+
+#endif
