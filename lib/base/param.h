@@ -18,7 +18,7 @@ enum param_type {
  * named; as doubles they are exact for integers up to 2^53.
  */
 struct param_desc {
-	const char *name; /**< key in a conf file; ends in its unit where it has one: "renak_ns" */
+	const char *name; /**< key in a conf file, without a unit: values have it (renak = 4us) */
 	enum param_type type;
 	size_t offset; /**< of the member in the params struct */
 	double def;    /**< min <= def <= max */

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nearest.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WORD_MAX 63
+
+static bool
+same(char a, char b)
+{
+	return (a == '-' ? '_' : a) == (b == '-' ? '_' : b);
+}
+
+static uint32_t
+least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/** Edits between two words; optimal string alignment, three rows of the table at a time. */
+static uint32_t
+edits_between(const char *a, size_t na, const char *b, size_t nb)
+{
+	uint32_t rows[3][WORD_MAX + 1];
+	uint32_t *before = rows[0], *above = rows[1], *row = rows[2];
+
+	for (size_t j = 0; j <= nb; j++)
+		above[j] = (uint32_t)j;
+	for (size_t i = 1; i <= na; i++) {
+		uint32_t *spare = before;
+
+		row[0] = (uint32_t)i;
+		for (size_t j = 1; j <= nb; j++) {
+			row[j] = above[j - 1] + !same(a[i - 1], b[j - 1]);
+			row[j] = least(row[j], 1 + least(above[j], row[j - 1]));
+			if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]))
+				row[j] = least(row[j], 1 + before[j - 2]);
+		}
+		before = above;
+		above = row;
+		row = spare;
+	}
+	return above[nb];
+}
+
+void
+nearest_offer(struct nearest *n, const char *name)
+{
+	size_t len = strlen(name), word_len = strlen(n->word);
+	uint32_t edits;
+
+	if (len > WORD_MAX || word_len > WORD_MAX)
+		return;
+	edits = edits_between(n->word, word_len, name, len);
+	if (edits < n->edits && edits * 2 < (len > word_len ? len : word_len)) {
+		n->edits = edits;
+		n->name = name;
+	}
+}
+
+void
+nearest_explain(const struct nearest *n, const char *kind, char *why, size_t size)
+{
+	if (n->name)
+		snprintf(why, size, "unknown %s '%s' (nearest: '%s')", kind, n->word, n->name);
+	else
+		snprintf(why, size, "unknown %s '%s'", kind, n->word);
+}
