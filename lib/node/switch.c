@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "switch_node.h"
+
+static struct fabric_switch *
+switch_of(const struct node *node)
+{
+	return ((const struct switch_node *)node)->sw;
+}
+
+static void
+switch_node_receive(struct node *node, uint16_t port, struct pkt **pkts, uint32_t n,
+                    uint64_t now_ns)
+{
+	switch_receive(switch_of(node), port, pkts, n, now_ns);
+}
+
+static uint32_t
+switch_node_send(struct node *node, uint16_t port, struct pkt **pkts, uint32_t max, uint64_t now_ns)
+{
+	return switch_send(switch_of(node), port, pkts, max, now_ns);
+}
+
+/* Addresses age where they are looked up, and nothing else of a switch has a deadline. */
+static void
+switch_node_tick(struct node *node, uint64_t now_ns)
+{
+	(void)node;
+	(void)now_ns;
+}
+
+static uint64_t
+switch_node_next_ns(const struct node *node)
+{
+	return switch_next_ns(switch_of(node));
+}
+
+static const struct node_ops switch_node_ops = {
+	.receive = switch_node_receive,
+	.send = switch_node_send,
+	.tick = switch_node_tick,
+	.next_ns = switch_node_next_ns,
+};
+
+void
+switch_node_init(struct switch_node *node, struct fabric_switch *sw)
+{
+	*node = (struct switch_node){
+		.node = {.ops = &switch_node_ops, .nb_ports = switch_nb_ports(sw)},
+		.sw = sw,
+	};
+}
