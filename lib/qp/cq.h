@@ -16,13 +16,13 @@ struct cq {
 	uint32_t nb_refs;    /**< QPs that complete here */
 	uint32_t channel;    /**< 0 = none */
 	uint64_t cookie;
-	void *owner;         /**< for nic_driver */
+	void *owner; /**< for nic_driver */
 	bool overrun;
 };
 
 /** A ring of nb_slots (a power of two) that the caller laid out and zeroed. NULL: no memory. */
 struct cq *cq_create(struct shm_cq *ring, uint32_t nb_slots, uint32_t channel, uint64_t cookie,
-		     void *owner);
+                     void *owner);
 /** -EBUSY while a QP completes here. The ring is the caller's to free. */
 int cq_destroy(struct cq *cq);
 /** Move to another ring, with the entries not yet taken; -EINVAL if they do not fit. */

@@ -16,17 +16,17 @@ enum mr_kind { MR_REGION, MR_WINDOW_1, MR_WINDOW_2 };
 /** What a key stands for: a memory region, or a window onto one. */
 struct mr {
 	enum mr_kind kind;
-	uint32_t key;    /**< lkey and rkey; a window has an rkey only */
+	uint32_t key; /**< lkey and rkey; a window has an rkey only */
 	uint32_t pd;
-	uint32_t access; /**< enum shm_access */
-	uint64_t iova;   /**< first byte, as the key's users call it */
-	uint64_t len;    /**< bytes; an unbound window has access 0 and len 0 */
-	uint64_t va;     /**< of the same byte in the application */
+	uint32_t access;       /**< enum shm_access */
+	uint64_t iova;         /**< first byte, as the key's users call it */
+	uint64_t len;          /**< bytes; an unbound window has access 0 and len 0 */
+	uint64_t va;           /**< of the same byte in the application */
 	const struct mem *mem; /**< of a window: that of its region */
 	struct mr *region;     /**< window: what it is bound to, NULL = unbound */
 	uint32_t nb_windows;   /**< region: windows bound to it */
 	uint32_t bound_qpn;    /**< window of type 2: the QP that bound it */
-	bool valid;            /**< window of type 2: false after an invalidation, until bound again */
+	bool valid; /**< window of type 2: false after an invalidation, until bound again */
 };
 
 /** What one access needs. */
@@ -45,7 +45,7 @@ struct mr_use {
  * @return      NULL with errno ENOMEM or EINVAL.
  */
 struct mr *mr_create(struct nic *nic, uint32_t pd, uint32_t access, uint64_t va, uint64_t iova,
-		     uint64_t len, const struct mem *mem);
+                     uint64_t len, const struct mem *mem);
 /** Make an unbound window. type is 1 or 2. */
 struct mr *mr_create_window(struct nic *nic, uint32_t pd, uint32_t type);
 /** -EBUSY if it is a region that windows are bound to. */

@@ -36,7 +36,7 @@ enum qp_reason {
 	QP_REASON_REQ_ACCESS,    /**< as responder: rkey, bounds or rights */
 	QP_REASON_REQ_ATOMIC,    /**< as responder: too many READs and atomics, or misaligned */
 	QP_REASON_CQ_OVERRUN,
-	QP_REASON_ADDRESS_GONE,  /**< the source address was removed */
+	QP_REASON_ADDRESS_GONE, /**< the source address was removed */
 	QP_REASON_NB,
 };
 
@@ -47,7 +47,7 @@ struct wq {
 	uint32_t stride;     /**< bytes */
 	uint32_t max_wr;
 	uint32_t max_sge;
-	uint32_t head;       /**< slots given back to the application */
+	uint32_t head; /**< slots given back to the application */
 };
 
 /** A receive WQE in private memory. */
@@ -75,16 +75,17 @@ struct send_wr {
 	uint64_t first_psn; /**< unwrapped; of the first message */
 	uint64_t end_psn;   /**< behind the last message opened so far */
 	uint64_t remote_addr;
-	uint64_t length;    /**< bytes */
-	uint64_t opened;    /**< bytes for which messages were opened */
+	uint64_t length; /**< bytes */
+	uint64_t opened; /**< bytes for which messages were opened */
 	uint32_t rkey;
 	uint32_t imm;
-	uint8_t op;         /**< enum shm_wr_op */
-	uint8_t flags;      /**< enum shm_send_flag */
+	uint8_t op;    /**< enum shm_wr_op */
+	uint8_t flags; /**< enum shm_send_flag */
 	uint16_t nb_sge;
-	uint8_t status;     /**< of a request that was executed or refused here */
-	bool whole;         /**< all its messages are opened */
-	const uint8_t *inline_data; /**< in the slot; the application may scribble on it, at its own cost */
+	uint8_t status;             /**< of a request that was executed or refused here */
+	bool whole;                 /**< all its messages are opened */
+	const uint8_t *inline_data; /**< in the slot; the application may scribble on it, at its own
+	                               cost */
 	union {
 		struct {
 			uint64_t compare_add, swap;
@@ -109,13 +110,14 @@ enum resp_kind { RESP_ACK, RESP_READ, RESP_ATOMIC };
 struct resp {
 	enum resp_kind kind;
 	uint8_t syndrome;
-	uint32_t msn;      /**< 24 bits */
-	uint64_t psn;      /**< unwrapped; READ: of the next packet */
-	uint64_t va;       /**< READ: of the next byte */
+	uint32_t msn; /**< 24 bits */
+	uint64_t psn; /**< unwrapped; READ: of the next packet */
+	uint64_t va;  /**< READ: of the next byte */
 	uint32_t rkey;
-	uint32_t left;     /**< READ: bytes still to send */
-	bool started;      /**< READ: a first packet has left */
-	uint64_t orig;     /**< ATOMIC: original value */
+	uint32_t left; /**< READ: bytes still to send */
+	bool started;  /**< READ: a first packet has left */
+	bool replay;   /**< for a duplicate request */
+	uint64_t orig; /**< ATOMIC: original value */
 };
 
 /** A READ or atomic that was executed, kept for duplicates. */
@@ -133,12 +135,16 @@ struct rd_res {
 struct qp {
 	struct nic *nic;
 	struct sched_ent sched; /**< with work to send */
+	struct list resp_link;  /**< in nic.resp_qps */
 	struct wheel_timer timer;
 	uint32_t qpn;
 	uint8_t type;  /**< enum shm_qp_type */
 	uint8_t state; /**< enum shm_qp_state */
 	bool sq_sig_all;
-	bool draining; /**< SQD: outstanding requests go on, no new ones */
+	bool comm_est;     /**< the event was raised */
+	bool drained_told; /**< SQD: the event was raised */
+	bool resp_turn;    /**< READ responses and requests take turns */
+	bool cnp_due;      /**< a CNP waits to be sent */
 	uint32_t pd;
 	struct cq *send_cq, *recv_cq;
 	struct srq *srq;
@@ -150,13 +156,18 @@ struct qp {
 
 	/* path, from RTR on */
 	struct ip_addr peer_ip, own_ip;
-	struct neigh *neigh;
+	struct neigh *neigh;       /**< UD: of the last destination */
 	uint32_t neigh_generation; /**< of the path's MAC */
+	struct shm_av ud_av;       /**< UD: what path was made for */
+	bool has_path;
+	uint64_t neigh_wait_ns; /**< the MAC is waited for until then; 0 = not now */
 	struct wire_path path;
 	uint32_t mtu; /**< bytes */
 	uint8_t ecn;  /**< of data: 0 or 2 = ECT(0) */
 
 	/* engines; all three states in one block */
+	void *engines;
+	size_t engines_size;
 	const struct reliability_ops *rel_ops;
 	const struct cc_ops *cc_ops;
 	const struct lb_ops *lb_ops;
@@ -166,34 +177,34 @@ struct qp {
 	struct rel_qp rel_qp;
 
 	/* requester */
-	uint8_t *wrs;            /**< private copies, slot = index & (sq.nb_slots - 1) */
+	uint8_t *wrs; /**< private copies, slot = index & (sq.nb_slots - 1) */
 	uint32_t wr_size;
-	uint32_t sq_open;        /**< next SQ index to open; [sq.head, sq_open) are in wrs */
-	struct rel_msg *msgs;    /**< slot = msn & rel_qp.msg_mask */
+	uint32_t sq_open;     /**< next SQ index to open; [sq.head, sq_open) are in wrs */
+	struct rel_msg *msgs; /**< slot = msn & rel_qp.msg_mask */
 	struct tx_msg *tx_msgs;
-	uint64_t tx_msn;         /**< message of the last packet sent: where the next is looked for */
-	uint64_t tx_nxt_psn;     /**< above the highest PSN sent: first transmissions start here */
+	uint64_t tx_msn;     /**< message of the last packet sent: where the next is looked for */
+	uint64_t tx_nxt_psn; /**< above the highest PSN sent: first transmissions start here */
 	uint64_t rd_msn[WEFT_MAX_RD_ATOMIC]; /**< READs and atomics not answered, oldest first */
 	uint32_t rd_head, nb_rd;
-	uint32_t nb_unasked;     /**< packets sent since the last that asked for an acknowledgement */
-	uint64_t hold_ns;        /**< RNR: nothing leaves before; 0 = no hold */
-	uint64_t progress_ns;    /**< last time something new was acknowledged, or sending began */
-	uint8_t nb_rnr;          /**< RNR NAKs since progress */
-	uint64_t sent_count;     /**< packets, for CC */
-	uint64_t out_bytes;      /**< of the packets outstanding */
+	uint32_t nb_unasked;  /**< packets sent since the last that asked for an acknowledgement */
+	uint64_t hold_ns;     /**< RNR: nothing leaves before; 0 = no hold */
+	uint64_t progress_ns; /**< last time something new was acknowledged, or sending began */
+	uint8_t nb_rnr;       /**< RNR NAKs since progress */
+	uint64_t sent_count;  /**< packets, for CC */
+	uint64_t out_bytes;   /**< of the packets outstanding */
 	uint32_t out_pkts;
 	uint64_t rtt_psn, rtt_sent_ns; /**< packet being timed; rtt_sent_ns 0 = none */
 
 	/* responder */
-	uint32_t msn;            /**< messages completed, 24 bits */
-	uint32_t rx_op;          /**< OPF_SEND or OPF_WRITE inside a message, else 0 */
-	bool have_recv;          /**< recv is taken for the message */
-	bool rx_skip;            /**< UC: message dropped, wait for the next FIRST or ONLY */
-	bool rnr_sent;           /**< the expected request was refused; what is behind it is dropped */
-	uint64_t rx_va;          /**< WRITE: next byte */
-	uint64_t rx_left;        /**< WRITE: bytes still to come */
+	uint32_t msn;     /**< messages completed, 24 bits */
+	uint32_t rx_op;   /**< OPF_SEND or OPF_WRITE inside a message, else 0 */
+	bool have_recv;   /**< recv is taken for the message */
+	bool rx_skip;     /**< UC: message dropped, wait for the next FIRST or ONLY */
+	bool rnr_sent;    /**< the expected request was refused; what is behind it is dropped */
+	uint64_t rx_va;   /**< WRITE: next byte */
+	uint64_t rx_left; /**< WRITE: bytes still to come */
 	uint32_t rx_rkey;
-	uint64_t rx_length;      /**< bytes of the message so far */
+	uint64_t rx_length; /**< bytes of the message so far */
 	struct recv_wr *recv;
 	struct resp fifo[RESP_FIFO_LEN];
 	uint32_t fifo_head, fifo_tail;
@@ -203,7 +214,7 @@ struct qp {
 	/* why it failed, for people */
 	struct {
 		enum qp_reason why;
-		uint64_t psn;         /**< oldest not acknowledged, or at fault */
+		uint64_t psn;          /**< oldest not acknowledged, or at fault */
 		uint8_t peer_syndrome; /**< what the peer last said */
 		uint32_t peer_psn;
 		bool peer_spoke;
@@ -267,8 +278,8 @@ void qp_query(const struct qp *qp, struct shm_qp_attr *attr, char *reason, uint3
 void qp_doorbell(struct qp *qp, uint64_t now_ns);
 
 struct srq *srq_create(struct nic *nic, uint32_t pd, struct shm_wq *ring, uint32_t nb_slots,
-		       uint32_t max_wr, uint32_t max_sge, uint64_t cookie, void *owner);
-int srq_destroy(struct srq *srq); /**< -EBUSY while a QP uses it */
+                       uint32_t max_wr, uint32_t max_sge, uint64_t cookie, void *owner);
+int srq_destroy(struct srq *srq);                   /**< -EBUSY while a QP uses it */
 int srq_set_limit(struct srq *srq, uint32_t limit); /**< -EINVAL above max_wr */
 /** The application rang: the limit may have been armed above what is posted. */
 void srq_doorbell(struct srq *srq);

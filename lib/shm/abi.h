@@ -45,9 +45,10 @@ struct shm_ring {
 
 /**
  * Send or receive queue, or SRQ: producer is the application. A slot is free again when its work
- * request is complete, one of an SRQ when the daemon has taken it for a message. The daemon writes a
- * completion first and gives the slot back after it: when the daemon dies, the application flushes
- * what lies between head and tail itself. A QP that is moved to RESET has its heads set to its tails.
+ * request is complete, one of an SRQ when the daemon has taken it for a message. The daemon gives a
+ * slot back just before the completion shows: who sees one finds room for the next. When the daemon
+ * dies, the application flushes what lies between head and tail itself. A QP that is moved to RESET
+ * has its heads set to its tails.
  */
 struct shm_wq {
 	struct shm_ring ring;

@@ -9,6 +9,7 @@
 #include "cc.h"
 #include "keytab.h"
 #include "lb.h"
+#include "list.h"
 #include "neigh.h"
 #include "pkt.h"
 #include "prng.h"
@@ -25,22 +26,22 @@ struct batch;
 /** Why a packet was dropped; each is a counter, none is logged. */
 enum drop {
 	DROP_ICRC,
-	DROP_NOT_ROCE,   /**< whole, but neither RoCE, ARP nor ND */
-	DROP_NO_QP,      /**< no such QPN */
-	DROP_QP_TYPE,    /**< opcode of another transport */
-	DROP_QP_STATE,   /**< QP not ready to receive */
-	DROP_ADDRESS,    /**< source is not the QP's peer, or destination not ours */
+	DROP_NOT_ROCE, /**< whole, but neither RoCE, ARP nor ND */
+	DROP_NO_QP,    /**< no such QPN */
+	DROP_QP_TYPE,  /**< opcode of another transport */
+	DROP_QP_STATE, /**< QP not ready to receive */
+	DROP_ADDRESS,  /**< source is not the QP's peer, or destination not ours */
 	DROP_PKEY,
 	DROP_QKEY,
-	DROP_NO_RECV,    /**< UD, UC: no receive WQE */
-	DROP_LENGTH,     /**< UD, UC: longer than the receive buffer */
-	DROP_GAP,        /**< beyond the expected PSN, or behind a refused SEND */
-	DROP_STALE,      /**< old duplicate, or an answer to what was never sent */
-	DROP_BUSY,       /**< response queue full */
-	DROP_SEQUENCE,   /**< UC: opcode out of order */
-	DROP_MEMORY,     /**< UC, UD: key, access or memory fault */
-	DROP_NO_NEIGH,   /**< outgoing: next hop's MAC not known */
-	DROP_NO_BUFFER,  /**< outgoing: packet pool empty */
+	DROP_NO_RECV,   /**< UD, UC: no receive WQE */
+	DROP_LENGTH,    /**< UD, UC: longer than the receive buffer */
+	DROP_GAP,       /**< beyond the expected PSN, or behind a refused SEND */
+	DROP_STALE,     /**< old duplicate, or an answer to what was never sent */
+	DROP_BUSY,      /**< response queue full */
+	DROP_SEQUENCE,  /**< UC: opcode out of order */
+	DROP_MEMORY,    /**< UC, UD: key, access or memory fault */
+	DROP_NO_NEIGH,  /**< outgoing: next hop's MAC not known */
+	DROP_NO_BUFFER, /**< outgoing: packet pool empty */
 	DROP_NB,
 };
 
@@ -48,14 +49,14 @@ enum drop {
 struct nic_stats {
 	uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes; /**< frames */
 	uint64_t rx_write_requests, rx_read_requests, rx_atomic_requests;
-	uint64_t out_of_sequence;        /**< arrived beyond the expected PSN */
-	uint64_t packet_seq_err;         /**< NAK sequence error received */
+	uint64_t out_of_sequence; /**< arrived beyond the expected PSN */
+	uint64_t packet_seq_err;  /**< NAK sequence error received */
 	uint64_t duplicate_request;
 	uint64_t local_ack_timeout_err;
-	uint64_t implied_nak_seq_err;    /**< response or ACK beyond an unanswered READ or atomic */
-	uint64_t rnr_nak_retry_err;      /**< RNR NAK received */
-	uint64_t out_of_buffer;          /**< no receive WQE */
-	uint64_t retransmits;            /**< packets sent again */
+	uint64_t implied_nak_seq_err; /**< response or ACK beyond an unanswered READ or atomic */
+	uint64_t rnr_nak_retry_err;   /**< RNR NAK received */
+	uint64_t out_of_buffer;       /**< no receive WQE */
+	uint64_t retransmits;         /**< packets sent again */
 	uint64_t np_cnp_sent, rp_cnp_handled, np_ecn_marked_roce_packets;
 	uint64_t req_cqe_error, req_cqe_flush_error, resp_cqe_error, resp_cqe_flush_error;
 	uint64_t bad[WIRE_BAD_NB]; /**< by enum wire_bad */
@@ -68,6 +69,8 @@ struct nic_driver {
 	void (*notify)(void *owner, uint32_t channel, uint64_t cookie);
 	/** Something happened to an object: type is an enum shm_event_type. */
 	void (*event)(void *owner, uint32_t type, uint64_t cookie);
+	/** Numbers that nobody can guess, for keys and QPNs. NULL: from conf.seed (laboratory). */
+	uint64_t (*random)(void);
 };
 
 /** What does not change while a NIC runs. Pointers must live as long as it does. */
@@ -76,16 +79,17 @@ struct nic_conf {
 	uint8_t mac[6];
 	const struct ip_addr *ips; /**< become GIDs 1, 2, ... */
 	uint32_t nb_ips;
-	uint32_t ip_mtu_bytes;     /**< of the link; decides active_mtu */
+	uint32_t ip_mtu_bytes; /**< of the link; decides active_mtu */
 	bool has_vlan;
 	uint16_t vlan_tci;
-	int traffic_class;         /**< overrides the applications' ToS; -1 = theirs */
-	uint8_t ttl;               /**< 0 = the QP's hop limit */
+	int traffic_class; /**< overrides the applications' ToS; -1 = theirs */
+	uint8_t ttl;       /**< 0 = the QP's hop limit */
 	uint64_t line_rate_bps;
 	uint64_t base_rtt_ns;
-	uint32_t window_pkts;      /**< most PSNs a QP has outstanding */
+	uint32_t window_pkts; /**< most PSNs a QP has outstanding */
 	uint64_t seed;
-	const struct reliability_ops *rel;
+	const struct reliability_ops *rel;       /**< of RC */
+	const struct reliability_ops *rel_dgram; /**< of UC and UD: "none" */
 	const struct cc_ops *cc;
 	const struct lb_ops *lb;
 	const void *rel_params, *cc_params, *lb_params;
@@ -107,10 +111,12 @@ struct nic {
 	struct neigh_self self;
 	struct cc_nic cc_nic;
 	struct prng prng;
+	struct list resp_qps;  /**< QPs with acknowledgements to send, which no pace holds back */
 	struct pkt_queue loop; /**< frames to the own MAC: received at the next turn */
 	struct batch *batch;   /**< packets, copies and completions of the present burst */
 	struct nic_stats stats;
 	uint16_t ip_id;
+	uint64_t now_ns; /**< of the present turn */
 };
 
 /** @return NULL and errno if memory is short. */
@@ -124,6 +130,13 @@ static inline uint32_t
 mtu_bytes(uint8_t code)
 {
 	return 128u << code;
+}
+
+/** A number for a key or a QPN. */
+static inline uint64_t
+nic_random(struct nic *nic)
+{
+	return nic->conf.driver->random ? nic->conf.driver->random() : prng_next(&nic->prng);
 }
 
 /** Count one dropped packet. */

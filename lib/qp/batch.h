@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_BATCH_H
+#define WEFT_BATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cq.h"
+#include "mem.h"
+#include "nic.h"
+
+struct qp;
+
+/*
+ * One burst's work in stages, so that slow memory is read and written in runs and a completion
+ * never precedes its data. Out: plan packets, gather payload and ICRC, hand over. In: judge
+ * packets, scatter payload, write completions.
+ */
+
+#define BATCH_PKTS 32
+#define BATCH_CQES 128
+/** Most pieces that one packet's payload can fall into: 16 SGEs, each crossing segments. */
+#define BATCH_PKT_RUNS 128
+#define BATCH_RUNS (BATCH_PKT_RUNS + 512)
+/** Longest run read from or written to unmapped memory at once, bytes. */
+#define BATCH_STAGING 65536
+
+/** A linear piece of payload: between a packet and one segment of memory. */
+struct copy_run {
+	uint8_t *map;          /**< the memory, if this thread can reach it */
+	const struct mem *mem; /**< else: through mem->ops */
+	uint64_t va;
+	uint8_t *pkt; /**< the bytes in the packet */
+	uint32_t len;
+	uint32_t out_idx; /**< out: which packet */
+	struct qp *qp;    /**< whose request it is */
+};
+
+/** A packet whose headers are written. */
+struct out_pkt {
+	struct pkt *pkt;
+	struct qp *qp;
+	uint32_t hdr_len;
+	uint32_t payload_len;
+	uint32_t crc;
+	bool failed; /**< its memory could not be read: not sent */
+};
+
+struct pending_cqe {
+	struct cq *cq;
+	struct qp *qp;
+	bool solicited;
+	struct shm_cqe cqe;
+};
+
+struct batch {
+	struct out_pkt out[BATCH_PKTS];
+	uint32_t nb_out;
+	uint32_t nb_runs_out, nb_runs_in, nb_cqes;
+	bool flushing; /**< in batch_flush_in: what fails there completes at once */
+	struct copy_run runs_out[BATCH_RUNS], runs_in[BATCH_RUNS];
+	struct pending_cqe cqes[BATCH_CQES];
+	uint8_t *staging;
+};
+
+struct batch *batch_create(void);
+void batch_destroy(struct batch *b);
+
+/** Whether a packet of any shape still fits before the next gather. */
+static inline bool
+batch_out_fits(const struct batch *b)
+{
+	return b->nb_out < BATCH_PKTS && b->nb_runs_out + BATCH_PKT_RUNS <= BATCH_RUNS;
+}
+
+/**
+ * Add payload of the packet planned last. The memory was checked: [va, va + len) lies in mem.
+ *
+ * @return false if it falls into too many pieces.
+ */
+bool batch_gather(struct batch *b, struct qp *qp, const struct mem *mem, uint64_t va, uint8_t *pkt,
+                  uint32_t len);
+/** The same from bytes that this thread can reach (inline data). */
+void batch_gather_ptr(struct batch *b, struct qp *qp, const uint8_t *src, uint8_t *pkt,
+                      uint32_t len);
+/** Bring a packet's payload to application memory at the next flush. */
+bool batch_scatter(struct batch *b, struct qp *qp, const struct mem *mem, uint64_t va,
+                   const uint8_t *pkt, uint32_t len);
+/** Write a completion at the next flush, after the copies before it. */
+void batch_cqe(struct nic *nic, struct qp *qp, struct cq *cq, const struct shm_cqe *cqe,
+               bool solicited);
+
+/** Scatter, then complete. Requests whose memory is gone fail their QP. */
+void batch_flush_in(struct nic *nic);
+/**
+ * Gather payload and close the planned packets.
+ *
+ * @param pkts  room for BATCH_PKTS; the caller owns what is returned.
+ * @return      packets ready; those whose memory is gone were freed and their QPs failed.
+ */
+uint32_t batch_flush_out(struct nic *nic, struct pkt **pkts);
+
+#endif

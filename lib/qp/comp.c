@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "comp.h"
+
+#include "fail.h"
+#include "req.h"
+#include "wr.h"
+
+static uint64_t
+min_ns(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static bool
+outstanding(const struct qp *qp)
+{
+	return qp->rel->tx_una < qp->tx_nxt_psn;
+}
+
+/* When silence has lasted for retry_cnt + 1 timeouts. The engines repeat; the host gives up. */
+static uint64_t
+give_up_ns(const struct qp *qp)
+{
+	if (!qp->rel_qp.ack_timeout_ns || !outstanding(qp) || qp->hold_ns)
+		return NEVER_NS;
+	return qp->progress_ns + (qp->attr.retry_cnt + 1u) * qp->rel_qp.ack_timeout_ns;
+}
+
+void
+comp_arm(struct qp *qp)
+{
+	uint64_t due;
+
+	if (qp->state == SHM_QPS_ERR || qp->state == SHM_QPS_RESET)
+		return;
+	due = min_ns(qp->cc->deadline_ns, qp->lb->deadline_ns);
+	due = min_ns(due, qp->hold_ns ? qp->hold_ns : min_ns(qp->rel->deadline_ns, give_up_ns(qp)));
+	/* A later deadline only waits: the timer looks again when it comes up. */
+	if (!wheel_is_armed(&qp->timer) || due < qp->timer.due_ns)
+		wheel_arm(&qp->nic->wheel, &qp->timer, due);
+}
+
+/* Bytes of so many packets, by the mean of what is outstanding; takes them off the count. */
+static uint32_t
+take_bytes(struct qp *qp, uint32_t nb_pkts)
+{
+	uint64_t all = (uint64_t)nb_pkts + qp->rel->inflight_pkts;
+	uint64_t bytes = all ? qp->out_bytes * nb_pkts / all : 0;
+
+	qp->out_bytes = qp->rel->inflight_pkts ? qp->out_bytes - bytes : 0;
+	return (uint32_t)bytes;
+}
+
+static uint64_t
+take_rtt(struct qp *qp, uint64_t now_ns)
+{
+	uint64_t rtt;
+
+	if (!qp->rtt_sent_ns || qp->rel->tx_una <= qp->rtt_psn)
+		return 0;
+	rtt = now_ns - qp->rtt_sent_ns;
+	qp->rtt_sent_ns = 0;
+	return rtt;
+}
+
+static void
+feed_lb(struct qp *qp, enum lb_signal signal, const struct rel_runs *runs, uint64_t rtt_ns,
+        uint64_t now_ns)
+{
+	struct lb_feedback fb = {.signal = signal, .rtt_ns = rtt_ns};
+
+	if (!qp->lb_ops->on_feedback)
+		return;
+	for (uint32_t i = 0; i < runs->nb_runs; i++) {
+		fb.range = runs->run[i];
+		qp->lb_ops->on_feedback(qp->lb, &fb, now_ns);
+	}
+}
+
+/* What the reliability engine learned, in the terms of the other two. */
+static void
+feed(struct qp *qp, const struct rel_out *out, bool is_ack, uint64_t now_ns)
+{
+	struct cc_nic *cc_nic = &qp->nic->cc_nic;
+	uint64_t rtt_ns = take_rtt(qp, now_ns);
+
+	if (out->lost.nb_pkts) {
+		struct cc_loss loss = {.kind = out->timeout ? CC_LOSS_TIMEOUT : CC_LOSS_GAP,
+		                       .lost_bytes = take_bytes(qp, out->lost.nb_pkts)};
+
+		if (qp->cc_ops->on_loss)
+			qp->cc_ops->on_loss(qp->cc, cc_nic, &loss, now_ns);
+		feed_lb(qp, out->timeout ? LB_TIMEOUT : LB_LOST, &out->lost, 0, now_ns);
+	}
+	if (is_ack) {
+		struct cc_ack ack = {
+			.sent_count = qp->sent_count,
+			.acked_count = qp->sent_count - qp->rel->inflight_pkts,
+			.rtt_ns = rtt_ns,
+			.acked_bytes = take_bytes(qp, out->acked.nb_pkts),
+			.inflight_bytes = (uint32_t)qp->out_bytes,
+		};
+
+		qp->cc_ops->on_ack(qp->cc, cc_nic, &ack, now_ns);
+		feed_lb(qp, LB_ACKED, &out->acked, rtt_ns, now_ns);
+	}
+}
+
+static void
+note_progress(struct qp *qp, uint64_t old_una, uint64_t now_ns)
+{
+	if (qp->rel->tx_una == old_una)
+		return;
+	qp->progress_ns = now_ns;
+	qp->nb_rnr = 0;
+	qp->error.nb_timeouts = 0;
+}
+
+/* After anything that may have opened the window or finished a request. */
+static void
+go_on(struct qp *qp, uint64_t now_ns)
+{
+	wr_complete(qp, now_ns);
+	if (qp->state == SHM_QPS_ERR)
+		return;
+	comp_arm(qp);
+	if (req_has_work(qp))
+		sched_wake(&qp->nic->sched, &qp->sched, now_ns);
+}
+
+/* The engines' out-struct is large: only its counts are preset. */
+static void
+preset(struct rel_out *out)
+{
+	out->acked.nb_pkts = out->acked.nb_runs = 0;
+	out->lost.nb_pkts = out->lost.nb_runs = 0;
+	out->timeout = false;
+}
+
+void
+comp_answer(struct qp *qp, const struct rel_ack *ack, uint64_t now_ns)
+{
+	uint64_t old_una = qp->rel->tx_una;
+	struct rel_out out;
+
+	preset(&out);
+	qp->rel_ops->on_ack(qp->rel, ack, now_ns, &out);
+	note_progress(qp, old_una, now_ns);
+	feed(qp, &out, true, now_ns);
+	go_on(qp, now_ns);
+}
+
+static void
+end_hold(struct qp *qp, uint64_t now_ns)
+{
+	if (!qp->hold_ns || qp->hold_ns > now_ns)
+		return;
+	qp->hold_ns = 0;
+	qp->progress_ns = now_ns;
+}
+
+static bool
+gave_up(struct qp *qp, uint64_t now_ns)
+{
+	bool no_neigh = qp->neigh && !qp->neigh->valid;
+
+	if (give_up_ns(qp) > now_ns)
+		return false;
+	qp_fail(qp, no_neigh ? QP_REASON_NO_NEIGH : QP_REASON_RETRY, SHM_WC_RETRY_EXC_ERR,
+	        qp->rel->tx_una);
+	return true;
+}
+
+static void
+rel_timer(struct qp *qp, uint64_t now_ns)
+{
+	struct rel_out out;
+
+	preset(&out);
+	qp->rel_ops->on_timer(qp->rel, now_ns, &out);
+	if (out.timeout) {
+		qp->error.nb_timeouts++;
+		qp->stats.timeouts++;
+		qp->nic->stats.local_ack_timeout_err++;
+	}
+	feed(qp, &out, false, now_ns);
+}
+
+void
+comp_timer(struct qp *qp, uint64_t now_ns)
+{
+	if (qp->state == SHM_QPS_ERR || qp->state == SHM_QPS_RESET)
+		return;
+	end_hold(qp, now_ns);
+	if (gave_up(qp, now_ns))
+		return;
+	if (!qp->hold_ns && qp->rel->deadline_ns <= now_ns)
+		rel_timer(qp, now_ns);
+	if (qp->cc->deadline_ns <= now_ns)
+		qp->cc_ops->on_timer(qp->cc, &qp->nic->cc_nic, now_ns);
+	if (qp->lb->deadline_ns <= now_ns)
+		qp->lb_ops->on_timer(qp->lb, now_ns, NULL);
+	go_on(qp, now_ns);
+}

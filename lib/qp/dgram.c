@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "dgram.h"
+
+#include <string.h>
+
+#include "batch.h"
+#include "exec.h"
+#include "fail.h"
+#include "psn.h"
+#include "resp.h"
+#include "sge.h"
+
+/* Bytes before the payload of a UD message: an IPv6 header, or an IPv4 one in the last 20. */
+#define GRH_LEN 40
+#define IPV4_LEN 20
+
+/* ---- UC ---- */
+
+/*
+ * Drop the rest of a message, up to the next FIRST or ONLY. A receive taken for it stays in hand
+ * and serves the next message. Source: IBA vol. 1, ch. 9 (UC: a gap drops the message).
+ */
+static void
+uc_skip(struct qp *qp, enum drop why)
+{
+	nic_drop(qp->nic, why);
+	qp->rx_op = 0;
+	qp->rx_skip = true;
+}
+
+static const struct mr *
+uc_region(const struct qp *qp, uint64_t len)
+{
+	struct mr_use use = {.addr = qp->rx_va,
+	                     .len = len,
+	                     .pd = qp->pd,
+	                     .access = SHM_ACCESS_REMOTE_WRITE,
+	                     .qpn = qp->qpn};
+
+	return mr_remote(qp->nic, qp->rx_rkey, &use);
+}
+
+static void
+uc_deliver(struct qp *qp, const struct wire_pkt *w, uint8_t op)
+{
+	struct shm_cqe cqe = {
+		.wr_id = qp->recv->wr_id,
+		.ts_ns = qp->nic->now_ns,
+		.byte_len = (uint32_t)qp->rx_length,
+		.imm = w->op->flags & OPF_IMM ? w->imm : 0,
+		.qpn = qp->qpn,
+		.op = op,
+		.flags = w->op->flags & OPF_IMM ? SHM_WC_WITH_IMM : 0,
+	};
+
+	resp_deliver(qp, &cqe, w->solicited);
+}
+
+static void
+uc_send(struct qp *qp, const struct wire_pkt *w)
+{
+	uint32_t flags = w->op->flags;
+
+	if (flags & OPF_START) {
+		qp->rx_length = 0;
+		if (!qp->have_recv && !resp_take_recv(qp)) {
+			qp->nic->stats.out_of_buffer++;
+			uc_skip(qp, DROP_NO_RECV);
+			return;
+		}
+	}
+	if (qp->rx_length + w->payload_len > qp->recv->length) {
+		qp_fail_recv(qp, QP_REASON_LOCAL_LENGTH, SHM_WC_LOC_LEN_ERR, 0);
+		return;
+	}
+	if (!sge_scatter(qp, qp->recv->sge, qp->recv->nb_sge, qp->rx_length, w->payload,
+	                 w->payload_len)) {
+		qp_fail_recv(qp, QP_REASON_LOCAL_PROT, SHM_WC_LOC_PROT_ERR, 0);
+		return;
+	}
+	qp->rx_length += w->payload_len;
+	qp->rx_op = flags & OPF_END ? 0 : OPF_SEND;
+	if (flags & OPF_END)
+		uc_deliver(qp, w, SHM_WC_RECV);
+}
+
+static bool
+uc_begin_write(struct qp *qp, const struct wire_pkt *w)
+{
+	qp->rx_va = w->va;
+	qp->rx_rkey = w->rkey;
+	qp->rx_left = qp->rx_length = w->dma_len;
+	return w->dma_len <= WEFT_MAX_MSG && (!w->dma_len || uc_region(qp, w->dma_len));
+}
+
+static void
+uc_write(struct qp *qp, const struct wire_pkt *w)
+{
+	uint32_t flags = w->op->flags;
+	const struct mr *mr;
+
+	if (!(qp->attr.access & SHM_ACCESS_REMOTE_WRITE) ||
+	    ((flags & OPF_START) && !uc_begin_write(qp, w))) {
+		uc_skip(qp, DROP_MEMORY);
+		return;
+	}
+	if (flags & OPF_END ? w->payload_len != qp->rx_left : w->payload_len >= qp->rx_left) {
+		uc_skip(qp, DROP_LENGTH);
+		return;
+	}
+	if ((flags & OPF_IMM) && !qp->have_recv && !resp_take_recv(qp)) {
+		qp->nic->stats.out_of_buffer++;
+		uc_skip(qp, DROP_NO_RECV);
+		return;
+	}
+	mr = w->payload_len ? uc_region(qp, w->payload_len) : NULL;
+	if (w->payload_len &&
+	    (!mr || !batch_scatter(qp->nic->batch, qp, mr->mem, mr_va(mr, qp->rx_va), w->payload,
+	                           w->payload_len))) {
+		uc_skip(qp, DROP_MEMORY);
+		return;
+	}
+	qp->rx_va += w->payload_len;
+	qp->rx_left -= w->payload_len;
+	qp->rx_op = flags & OPF_END ? 0 : OPF_WRITE;
+	if (flags & OPF_IMM)
+		uc_deliver(qp, w, SHM_WC_RECV_WRITE_IMM);
+}
+
+void
+uc_rx(struct qp *qp, const struct wire_pkt *w, uint64_t now_ns)
+{
+	uint32_t flags = w->op->flags;
+	struct rel_rx rx = {.psn = psn_unwrap(qp->rel->rx_cum, w->psn), .nb_psns = 1};
+	struct rel_rx_out out = {0};
+	bool gap = rx.psn != qp->rel->rx_cum;
+
+	qp->rel_ops->on_data(qp->rel, &rx, now_ns, &out);
+	if (gap)
+		uc_skip(qp, DROP_GAP);
+	if (flags & OPF_START) {
+		qp->rx_op = 0; /* whatever was open is dropped */
+		qp->rx_skip = false;
+	}
+	if (qp->rx_skip)
+		return;
+	if (!exec_in_order(qp, flags)) {
+		uc_skip(qp, DROP_SEQUENCE);
+		return;
+	}
+	if ((flags & (OPF_FIRST | OPF_MIDDLE)) ? w->payload_len != qp->mtu
+	                                       : w->payload_len > qp->mtu) {
+		uc_skip(qp, DROP_LENGTH);
+		return;
+	}
+	if (flags & OPF_SEND)
+		uc_send(qp, w);
+	else
+		uc_write(qp, w);
+}
+
+/* ---- UD ---- */
+
+/* GRH as applications know it: the IP header, an IPv4 one behind 20 bytes that mean nothing. */
+static bool
+deliver_grh(struct qp *qp, const struct wire_pkt *w, const uint8_t *frame)
+{
+	static const uint8_t zero[GRH_LEN - IPV4_LEN];
+	const struct shm_sge *sge = qp->recv->sge;
+	uint32_t nb = qp->recv->nb_sge;
+
+	if (w->ipv6)
+		return sge_scatter(qp, sge, nb, 0, frame + w->l3_off, GRH_LEN);
+	return sge_scatter(qp, sge, nb, 0, zero, sizeof(zero)) &&
+	       sge_scatter(qp, sge, nb, sizeof(zero), frame + w->l3_off, IPV4_LEN);
+}
+
+void
+ud_rx(struct qp *qp, const struct wire_pkt *w, const uint8_t *frame)
+{
+	struct shm_cqe cqe = {
+		.ts_ns = qp->nic->now_ns,
+		.byte_len = GRH_LEN + w->payload_len,
+		.qpn = qp->qpn,
+		.src_qpn = w->src_qpn,
+		.op = SHM_WC_RECV,
+		.flags = SHM_WC_GRH | (w->op->flags & OPF_IMM ? SHM_WC_WITH_IMM : 0),
+		.imm = w->op->flags & OPF_IMM ? w->imm : 0,
+		.sl = w->ipv6 ? 1 : 2,
+	};
+
+	if (w->qkey != qp->attr.qkey) {
+		nic_drop(qp->nic, DROP_QKEY);
+		return;
+	}
+	if (!qp->have_recv && !resp_take_recv(qp)) {
+		qp->nic->stats.out_of_buffer++;
+		nic_drop(qp->nic, DROP_NO_RECV);
+		return;
+	}
+	if (cqe.byte_len > qp->recv->length) { /* the receive waits for one that fits */
+		nic_drop(qp->nic, DROP_LENGTH);
+		return;
+	}
+	if (!deliver_grh(qp, w, frame) || !sge_scatter(qp, qp->recv->sge, qp->recv->nb_sge, GRH_LEN,
+	                                               w->payload, w->payload_len)) {
+		qp_fail_recv(qp, QP_REASON_LOCAL_PROT, SHM_WC_LOC_PROT_ERR, 0);
+		return;
+	}
+	cqe.wr_id = qp->recv->wr_id;
+	resp_deliver(qp, &cqe, w->solicited);
+}

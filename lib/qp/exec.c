@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "exec.h"
+
+#include <string.h>
+
+#include "batch.h"
+#include "fail.h"
+#include "resp.h"
+#include "sge.h"
+
+/*
+ * The responder's side of each operation. Every check that fails names its NAK, the reason for
+ * people, and the status of the receive in hand. Source: IBA vol. 1, ch. 9 (responder behaviour).
+ */
+
+struct verdict {
+	uint8_t syndrome; /**< 0 = fine */
+	enum qp_reason why;
+	uint8_t recv_status;
+};
+
+static const struct verdict fine;
+static const struct verdict bad_sequence = {AETH_NAK_INVALID, QP_REASON_REQ_SEQUENCE, 0};
+static const struct verdict bad_length = {AETH_NAK_INVALID, QP_REASON_REQ_LENGTH, 0};
+static const struct verdict bad_rights = {AETH_NAK_INVALID, QP_REASON_REQ_ACCESS, 0};
+static const struct verdict bad_access = {AETH_NAK_ACCESS, QP_REASON_REQ_ACCESS, 0};
+static const struct verdict bad_atomic = {AETH_NAK_INVALID, QP_REASON_REQ_ATOMIC, 0};
+static const struct verdict recv_short = {AETH_NAK_INVALID, QP_REASON_LOCAL_LENGTH,
+                                          SHM_WC_LOC_LEN_ERR};
+static const struct verdict recv_fault = {AETH_NAK_OPERATION, QP_REASON_LOCAL_PROT,
+                                          SHM_WC_LOC_PROT_ERR};
+
+bool
+exec_in_order(const struct qp *qp, uint32_t flags)
+{
+	if (flags & (OPF_MIDDLE | OPF_LAST))
+		return (flags & qp->rx_op) != 0;
+	return !qp->rx_op;
+}
+
+/* FIRST and MIDDLE are full, LAST has something, ONLY may be empty. */
+static bool
+length_fits(const struct qp *qp, const struct wire_pkt *w)
+{
+	if (w->op->flags & (OPF_FIRST | OPF_MIDDLE))
+		return w->payload_len == qp->mtu;
+	return w->payload_len <= qp->mtu && (w->payload_len || (w->op->flags & OPF_ONLY));
+}
+
+static void
+end_message(struct qp *qp)
+{
+	qp->rx_op = 0;
+	qp->msn = (qp->msn + 1) & 0xffffff;
+}
+
+static void
+complete_recv(struct qp *qp, const struct wire_pkt *w, uint8_t op)
+{
+	uint32_t flags = w->op->flags;
+	struct shm_cqe cqe = {
+		.wr_id = qp->recv->wr_id,
+		.ts_ns = qp->nic->now_ns,
+		.byte_len = (uint32_t)qp->rx_length,
+		.imm = flags & OPF_IMM ? w->imm : w->inv_rkey,
+		.qpn = qp->qpn,
+		.op = op,
+		.flags = flags & OPF_IMM    ? SHM_WC_WITH_IMM
+	                 : flags & OPF_IETH ? SHM_WC_WITH_INV
+	                                    : 0,
+	};
+
+	if (!(flags & (OPF_IMM | OPF_IETH)))
+		cqe.imm = 0;
+	resp_deliver(qp, &cqe, w->solicited);
+}
+
+static struct verdict
+exec_send(struct qp *qp, const struct wire_pkt *w)
+{
+	uint32_t flags = w->op->flags;
+
+	if (flags & OPF_START)
+		qp->rx_length = 0;
+	if (qp->rx_length + w->payload_len > qp->recv->length)
+		return recv_short;
+	if (!sge_scatter(qp, qp->recv->sge, qp->recv->nb_sge, qp->rx_length, w->payload,
+	                 w->payload_len))
+		return recv_fault;
+	qp->rx_length += w->payload_len;
+	qp->rx_op = OPF_SEND;
+	if (!(flags & OPF_END))
+		return fine;
+	if ((flags & OPF_IETH) && !mr_invalidate(qp->nic, qp, w->inv_rkey))
+		return bad_access;
+	complete_recv(qp, w, SHM_WC_RECV);
+	end_message(qp);
+	return fine;
+}
+
+/* The region for some bytes under the peer's rkey, if QP and region allow it. */
+static const struct mr *
+remote(const struct qp *qp, uint32_t rkey, uint64_t va, uint64_t len, uint32_t access)
+{
+	struct mr_use use = {
+		.addr = va, .len = len, .pd = qp->pd, .access = access, .qpn = qp->qpn};
+
+	return mr_remote(qp->nic, rkey, &use);
+}
+
+/* RETH: a message of no bytes names no memory. */
+static struct verdict
+begin_write(struct qp *qp, const struct wire_pkt *w)
+{
+	bool one = w->op->flags & OPF_ONLY;
+
+	if (w->dma_len > WEFT_MAX_MSG ||
+	    (one ? w->dma_len != w->payload_len : w->dma_len <= qp->mtu))
+		return bad_length;
+	if (w->dma_len && !remote(qp, w->rkey, w->va, w->dma_len, SHM_ACCESS_REMOTE_WRITE))
+		return bad_access;
+	qp->rx_va = w->va;
+	qp->rx_rkey = w->rkey;
+	qp->rx_left = qp->rx_length = w->dma_len;
+	return fine;
+}
+
+static struct verdict
+exec_write(struct qp *qp, const struct wire_pkt *w)
+{
+	uint32_t flags = w->op->flags;
+	struct verdict v;
+
+	if (!(qp->attr.access & SHM_ACCESS_REMOTE_WRITE))
+		return bad_rights;
+	if (flags & OPF_START) {
+		v = begin_write(qp, w);
+		if (v.syndrome)
+			return v;
+	}
+	if (flags & OPF_END ? w->payload_len != qp->rx_left : w->payload_len >= qp->rx_left)
+		return bad_length;
+	if (w->payload_len) {
+		const struct mr *mr =
+			remote(qp, qp->rx_rkey, qp->rx_va, w->payload_len, SHM_ACCESS_REMOTE_WRITE);
+
+		if (!mr || !batch_scatter(qp->nic->batch, qp, mr->mem, mr_va(mr, qp->rx_va),
+		                          w->payload, w->payload_len))
+			return bad_access;
+	}
+	qp->rx_va += w->payload_len;
+	qp->rx_left -= w->payload_len;
+	qp->rx_op = OPF_WRITE;
+	if (!(flags & OPF_END))
+		return fine;
+	qp->nic->stats.rx_write_requests++;
+	if (flags & OPF_IMM)
+		complete_recv(qp, w, SHM_WC_RECV_WRITE_IMM);
+	end_message(qp);
+	return fine;
+}
+
+/* READs and atomics accepted whose answers have not all left. */
+static uint32_t
+nb_rd_waiting(const struct qp *qp)
+{
+	uint32_t nb = 0;
+
+	for (uint32_t i = qp->fifo_head; i != qp->fifo_tail; i++)
+		nb += qp->fifo[i % RESP_FIFO_LEN].kind != RESP_ACK &&
+		      !qp->fifo[i % RESP_FIFO_LEN].replay;
+	return nb;
+}
+
+/* Keep it for duplicates, in the place of the oldest: max_rd_atomic makes that one answered. */
+static void
+remember(struct qp *qp, const struct rd_res *res)
+{
+	qp->res[qp->res_next] = *res;
+	qp->res_next = (qp->res_next + 1) % qp->attr.max_dest_rd_atomic;
+}
+
+static struct verdict
+exec_read(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
+{
+	if (!(qp->attr.access & SHM_ACCESS_REMOTE_READ) || !qp->attr.max_dest_rd_atomic)
+		return bad_rights;
+	if (nb_rd_waiting(qp) >= qp->attr.max_dest_rd_atomic)
+		return bad_atomic;
+	if (w->dma_len > WEFT_MAX_MSG)
+		return bad_length;
+	if (w->dma_len && !remote(qp, w->rkey, w->va, w->dma_len, SHM_ACCESS_REMOTE_READ))
+		return bad_access;
+	qp->nic->stats.rx_read_requests++;
+	end_message(qp);
+	remember(qp, &(struct rd_res){.first_psn = psn,
+	                              .end_psn = qp->rel->rx_cum,
+	                              .va = w->va,
+	                              .rkey = w->rkey,
+	                              .length = w->dma_len,
+	                              .msn = qp->msn,
+	                              .used = true});
+	resp_push(qp, &(struct resp){.kind = RESP_READ,
+	                             .syndrome = AETH_ACK,
+	                             .msn = qp->msn,
+	                             .psn = psn,
+	                             .va = w->va,
+	                             .rkey = w->rkey,
+	                             .left = w->dma_len});
+	return fine;
+}
+
+/* Atomic among all QPs of this NIC (IBV_ATOMIC_HCA): one thread executes them. */
+static bool
+run_atomic(const struct wire_pkt *w, const struct mr *mr, uint64_t *orig)
+{
+	uint64_t va = mr_va(mr, w->va), next;
+	const struct mem_seg *seg = mem_seg_of(mr->mem, va);
+	bool swap = w->opcode == OP_CMP_SWAP;
+	uint8_t *at = seg->map && va - seg->va + 8 <= seg->len ? seg->map + (va - seg->va) : NULL;
+
+	if (at)
+		memcpy(orig, at, 8);
+	else if (!mr->mem->ops || !mr->mem->ops->read(mr->mem, va, orig, 8))
+		return false;
+	next = swap ? w->swap_add : *orig + w->swap_add;
+	if (swap && *orig != w->compare)
+		return true;
+	if (at)
+		memcpy(at, &next, 8);
+	return at || mr->mem->ops->write(mr->mem, va, &next, 8);
+}
+
+static struct verdict
+exec_atomic(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
+{
+	const struct mr *mr;
+	uint64_t orig;
+
+	if (!(qp->attr.access & SHM_ACCESS_REMOTE_ATOMIC) || !qp->attr.max_dest_rd_atomic)
+		return bad_rights;
+	if ((w->va & 7) || nb_rd_waiting(qp) >= qp->attr.max_dest_rd_atomic)
+		return bad_atomic;
+	mr = remote(qp, w->rkey, w->va, 8, SHM_ACCESS_REMOTE_ATOMIC);
+	if (!mr)
+		return bad_access;
+	batch_flush_in(qp->nic); /* WRITEs before it are seen */
+	if (qp->state == SHM_QPS_ERR || !run_atomic(w, mr, &orig))
+		return recv_fault;
+	qp->nic->stats.rx_atomic_requests++;
+	end_message(qp);
+	remember(qp, &(struct rd_res){.first_psn = psn,
+	                              .end_psn = psn + 1,
+	                              .orig = orig,
+	                              .msn = qp->msn,
+	                              .atomic = true,
+	                              .used = true});
+	resp_push(qp, &(struct resp){.kind = RESP_ATOMIC,
+	                             .syndrome = AETH_ACK,
+	                             .msn = qp->msn,
+	                             .psn = psn,
+	                             .orig = orig});
+	return fine;
+}
+
+static struct verdict
+execute(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
+{
+	uint32_t flags = w->op->flags;
+
+	if (!exec_in_order(qp, flags))
+		return bad_sequence;
+	if ((flags & OPF_PAYLOAD) && !length_fits(qp, w))
+		return bad_length;
+	if (flags & OPF_SEND)
+		return exec_send(qp, w);
+	if (flags & OPF_WRITE)
+		return exec_write(qp, w);
+	if (flags & OPF_READ)
+		return exec_read(qp, w, psn);
+	return exec_atomic(qp, w, psn);
+}
+
+bool
+exec_request(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
+{
+	struct verdict v = execute(qp, w, psn);
+
+	if (!v.syndrome)
+		return true;
+	resp_nak(qp, v.syndrome, psn);
+	qp_fail_recv(qp, v.why, v.recv_status, psn);
+	return false;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fail.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "batch.h"
+#include "exec.h"
+#include "log.h"
+#include "psn.h"
+#include "wr.h"
+
+static const char *const reason_text[QP_REASON_NB] = {
+	[QP_REASON_NONE] = "",
+	[QP_REASON_USER] = "set to the error state by the application",
+	[QP_REASON_RETRY] = "retry count exceeded: the peer does not answer",
+	[QP_REASON_NO_NEIGH] = "retry count exceeded: no neighbour answers for the peer's address",
+	[QP_REASON_RNR_RETRY] = "RNR retry count exceeded: the peer posts no receives",
+	[QP_REASON_NAK_INVALID] = "the peer refused a request as invalid",
+	[QP_REASON_NAK_ACCESS] = "the peer refused access to its memory",
+	[QP_REASON_NAK_OPERATION] = "the peer could not carry out a request",
+	[QP_REASON_BAD_RESPONSE] = "the peer's response does not fit the request",
+	[QP_REASON_LOCAL_WQE] = "malformed send work request",
+	[QP_REASON_LOCAL_LENGTH] = "message longer than the QP or the receive buffer allows",
+	[QP_REASON_LOCAL_PROT] = "lkey, bounds or access of a local buffer",
+	[QP_REASON_LOCAL_MEMORY] = "registered memory is gone from the application",
+	[QP_REASON_BIND] = "memory window bind or invalidation refused",
+	[QP_REASON_REQ_SEQUENCE] = "as responder: opcode out of order",
+	[QP_REASON_REQ_LENGTH] = "as responder: length of a packet or message is wrong",
+	[QP_REASON_REQ_ACCESS] = "as responder: rkey, bounds or access rights",
+	[QP_REASON_REQ_ATOMIC] = "as responder: misaligned, or too many READs and atomics",
+	[QP_REASON_CQ_OVERRUN] = "completion queue overrun",
+	[QP_REASON_ADDRESS_GONE] = "the source address was removed",
+};
+
+/** What an AETH says, for people. */
+static const char *
+syndrome_text(uint8_t syndrome)
+{
+	switch (syndrome & AETH_TYPE_MASK) {
+	case 0x00:
+		return "ACK";
+	case AETH_RNR:
+		return "RNR NAK";
+	case AETH_NAK_PSN:
+		switch (syndrome) {
+		case AETH_NAK_PSN:
+			return "NAK sequence error";
+		case AETH_NAK_INVALID:
+			return "NAK invalid request";
+		case AETH_NAK_ACCESS:
+			return "NAK remote access error";
+		case AETH_NAK_OPERATION:
+			return "NAK remote operational error";
+		}
+		break;
+	}
+	return "an unknown syndrome";
+}
+
+void
+qp_explain(const struct qp *qp, char *buf, uint32_t size)
+{
+	uint64_t una = qp->rel ? qp->rel->tx_una : 0;
+	char peer[64] = "the peer never answered";
+
+	if (qp->error.why == QP_REASON_NONE) {
+		buf[0] = '\0';
+		return;
+	}
+	if (qp->error.peer_spoke)
+		snprintf(peer, sizeof(peer), "the peer's last word: %s for PSN %u",
+		         syndrome_text(qp->error.peer_syndrome), qp->error.peer_psn);
+	snprintf(buf, size,
+	         "%s; PSN %u, oldest not acknowledged %u, next %u, READs and atomics missing %u, "
+	         "timeouts %u, RNR NAKs %u; %s",
+	         reason_text[qp->error.why], (uint32_t)qp->error.psn & PSN_MASK,
+	         (uint32_t)una & PSN_MASK, (uint32_t)qp->tx_nxt_psn & PSN_MASK, qp->nb_rd,
+	         qp->error.nb_timeouts, qp->nb_rnr, peer);
+}
+
+static void
+flush_cqe(struct qp *qp, struct cq *cq, uint64_t wr_id, uint8_t status, uint8_t op)
+{
+	struct shm_cqe cqe = {
+		.wr_id = wr_id,
+		.ts_ns = qp->nic->now_ns,
+		.qpn = qp->qpn,
+		.vendor_err = qp->error.why,
+		.status = status ? status : SHM_WC_WR_FLUSH_ERR,
+		.op = op,
+	};
+	struct nic_stats *st = &qp->nic->stats;
+
+	if (op == SHM_WC_RECV)
+		*(status ? &st->resp_cqe_error : &st->resp_cqe_flush_error) += 1;
+	else
+		*(status ? &st->req_cqe_error : &st->req_cqe_flush_error) += 1;
+	batch_cqe(qp->nic, qp, cq, &cqe, true);
+}
+
+/* The first gets the status, each that was refused by itself its own, the rest are flushed. */
+static void
+flush_sends(struct qp *qp, uint8_t status)
+{
+	uint32_t nb = wq_posted(&qp->sq, qp->sq.head);
+
+	while (nb--) {
+		uint32_t idx = qp->sq.head;
+		const struct shm_send_wqe *slot = wq_slot(&qp->sq, idx);
+		const struct send_wr *wr = idx != qp->sq_open ? wr_at(qp, idx) : NULL;
+		uint8_t op = wr ? wr->op : slot->op;
+		uint64_t wr_id = wr ? wr->wr_id : slot->wr_id;
+
+		if (!status && wr && wr->status)
+			status = wr->status;
+		flush_cqe(qp, qp->send_cq, wr_id, status, wr_wc_op(op));
+		status = 0;
+		qp->sq.head++;
+		if (idx == qp->sq_open)
+			qp->sq_open++;
+	}
+	wq_give_back(&qp->sq);
+}
+
+static void
+flush_recvs(struct qp *qp, uint8_t status)
+{
+	struct recv_wr wr;
+
+	if (qp->have_recv) {
+		flush_cqe(qp, qp->recv_cq, qp->recv->wr_id, status, SHM_WC_RECV);
+		qp->have_recv = false;
+	}
+	if (qp->srq)
+		return;
+	while (wq_take_recv(&qp->rq, &wr) != RECV_NONE)
+		flush_cqe(qp, qp->recv_cq, wr.wr_id, 0, SHM_WC_RECV);
+	wq_give_back(&qp->rq);
+}
+
+/* Posts from now on must ring: we set the flag, then look; the application posts, then looks. */
+static void
+want_bell(struct wq *wq)
+{
+	if (!wq->ring)
+		return;
+	atomic_store(&wq->ring->need_bell, 1);
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+static void
+enter_error(struct qp *qp, enum qp_reason why, uint64_t psn)
+{
+	char text[256];
+
+	qp->state = SHM_QPS_ERR;
+	qp->attr.state = SHM_QPS_ERR;
+	if (qp->error.why == QP_REASON_NONE) {
+		qp->error.why = why;
+		qp->error.psn = psn;
+	}
+	if (why != QP_REASON_USER) {
+		qp_explain(qp, text, sizeof(text));
+		log_warn("%s: QP 0x%06x failed: %s", qp->nic->conf.name, qp->qpn, text);
+	}
+	wheel_cancel(&qp->nic->wheel, &qp->timer);
+	qp->hold_ns = 0;
+	if (!qp->srq)
+		want_bell(&qp->rq);
+}
+
+static void
+fail_both(struct qp *qp, enum qp_reason why, uint8_t send_status, uint8_t recv_status, uint64_t psn)
+{
+	struct nic *nic = qp->nic;
+
+	if (qp->state == SHM_QPS_ERR || qp->state == SHM_QPS_RESET)
+		return;
+	enter_error(qp, why, psn);
+	flush_sends(qp, send_status);
+	flush_recvs(qp, recv_status);
+	if (qp->srq)
+		nic->conf.driver->event(qp->owner, SHM_EVENT_QP_LAST_WQE_REACHED, qp->cookie);
+}
+
+void
+qp_fail(struct qp *qp, enum qp_reason why, uint8_t status, uint64_t psn)
+{
+	fail_both(qp, why, status, 0, psn);
+}
+
+void
+qp_fail_recv(struct qp *qp, enum qp_reason why, uint8_t status, uint64_t psn)
+{
+	bool was_alive = qp->state != SHM_QPS_ERR;
+	uint32_t event =
+		why == QP_REASON_REQ_ACCESS ? SHM_EVENT_QP_ACCESS_ERR : SHM_EVENT_QP_REQ_ERR;
+
+	fail_both(qp, why, 0, status, psn);
+	if (was_alive && qp->type == SHM_QPT_RC)
+		qp->nic->conf.driver->event(qp->owner, event, qp->cookie);
+}
+
+void
+qp_fail_memory(struct qp *qp, bool placing)
+{
+	bool was_alive = qp->state != SHM_QPS_ERR;
+
+	/* Acknowledgements not yet sent may be for what was not placed. */
+	if (was_alive && placing && qp->type == SHM_QPT_RC) {
+		qp->fifo_head = qp->fifo_tail;
+		resp_nak(qp, AETH_NAK_OPERATION, qp->rel->rx_cum - 1);
+	}
+	qp_fail(qp, QP_REASON_LOCAL_MEMORY, SHM_WC_LOC_PROT_ERR, qp->rel->tx_una);
+	if (was_alive)
+		qp->nic->conf.driver->event(qp->owner, SHM_EVENT_QP_FATAL, qp->cookie);
+}
+
+void
+qp_fail_overrun(struct qp *qp)
+{
+	bool was_alive = qp->state != SHM_QPS_ERR;
+
+	qp_fail(qp, QP_REASON_CQ_OVERRUN, 0, 0);
+	if (was_alive)
+		qp->nic->conf.driver->event(qp->owner, SHM_EVENT_QP_FATAL, qp->cookie);
+}
+
+void
+qp_fail_sq(struct qp *qp, enum qp_reason why, uint8_t status)
+{
+	if (qp->state != SHM_QPS_RTS && qp->state != SHM_QPS_SQD)
+		return;
+	qp->state = SHM_QPS_SQE;
+	qp->attr.state = SHM_QPS_SQE;
+	qp->error.why = why;
+	flush_sends(qp, status);
+}
+
+void
+qp_flush(struct qp *qp)
+{
+	if (qp->state == SHM_QPS_ERR || qp->state == SHM_QPS_SQE)
+		flush_sends(qp, 0);
+	if (qp->state == SHM_QPS_ERR)
+		flush_recvs(qp, 0);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_FAIL_H
+#define WEFT_FAIL_H
+
+#include <stdint.h>
+
+#include "qp.h"
+
+/**
+ * End a QP: state ERR, the oldest send completes with status, everything else is flushed.
+ *
+ * @param why     for people: one log line, vendor_err, and query.
+ * @param status  of the oldest incomplete send (enum shm_wc_status); 0 = flush it too.
+ * @param psn     unwrapped PSN that it is about; 0 = none.
+ */
+void qp_fail(struct qp *qp, enum qp_reason why, uint8_t status, uint64_t psn);
+
+/**
+ * As responder: the receive in hand completes with status (0 = flush), the rest as qp_fail. A NAK
+ * that was queued before still leaves.
+ */
+void qp_fail_recv(struct qp *qp, enum qp_reason why, uint8_t status, uint64_t psn);
+
+/** Registered memory is gone: what a packet brought could not be placed, or else be read. */
+void qp_fail_memory(struct qp *qp, bool placing);
+/** Its completion queue is full. */
+void qp_fail_overrun(struct qp *qp);
+
+/** A send error of a UC or UD QP: state SQE, sends are flushed, receiving goes on. */
+void qp_fail_sq(struct qp *qp, enum qp_reason why, uint8_t status);
+
+/** Complete everything that is in the queues of a QP in ERR (sends also in SQE) as flushed. */
+void qp_flush(struct qp *qp);
+
+/** What happened, as a sentence for people. */
+void qp_explain(const struct qp *qp, char *buf, uint32_t size);
+
+#endif

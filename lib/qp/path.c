@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "path.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "batch.h"
+
+static bool
+is_ipv4(const struct ip_addr *a)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	return !memcmp(a->b, mapped, sizeof(mapped));
+}
+
+static bool
+is_multicast(const struct ip_addr *a)
+{
+	return is_ipv4(a) ? a->b[12] >= 224 : a->b[0] == 0xff;
+}
+
+static bool
+is_zero(const struct ip_addr *a)
+{
+	static const struct ip_addr zero;
+
+	return !memcmp(a, &zero, sizeof(zero));
+}
+
+/* Everything but the MAC, which the neighbour gives. */
+static void
+lay_out(struct qp *qp, const struct shm_av *av)
+{
+	const struct nic_conf *conf = &qp->nic->conf;
+	struct wire_addr addr = {
+		.dst = qp->peer_ip,
+		.src = qp->own_ip,
+		.vlan_tci = conf->vlan_tci,
+		.has_vlan = conf->has_vlan,
+		.tos = conf->traffic_class >= 0 ? (uint8_t)conf->traffic_class : av->traffic_class,
+		.ttl = conf->ttl ? conf->ttl : av->hop_limit,
+		.flow_label = av->flow_label & 0xfffff,
+	};
+
+	addr.tos &= 0xfc; /* ECN is the stack's */
+	if (!addr.ttl)
+		addr.ttl = 64;
+	memcpy(addr.dmac, qp->neigh->mac, sizeof(addr.dmac));
+	memcpy(addr.smac, conf->mac, sizeof(addr.smac));
+	wire_path_init(&qp->path, &addr);
+	qp->neigh_generation = qp->neigh->generation;
+}
+
+int
+path_set(struct qp *qp, const struct shm_av *av, uint64_t now_ns)
+{
+	struct nic *nic = qp->nic;
+	struct ip_addr dst, src;
+	struct neigh *neigh;
+
+	if (av->sgid_index >= nic->nb_gids)
+		return -EINVAL;
+	src = nic->gids[av->sgid_index];
+	memcpy(dst.b, av->dgid, sizeof(dst.b));
+	if (is_zero(&src) || is_zero(&dst) || is_multicast(&dst) || is_ipv4(&src) != is_ipv4(&dst))
+		return -EINVAL;
+	neigh = neigh_get(nic->neigh, &dst, now_ns);
+	if (!neigh)
+		return -ENOMEM;
+	path_drop(qp);
+	qp->neigh = neigh;
+	qp->peer_ip = dst;
+	qp->own_ip = src;
+	qp->ud_av = *av;
+	lay_out(qp, av);
+	qp->has_path = true;
+	if (!neigh->valid)
+		neigh_want(nic->neigh, neigh, now_ns);
+	return 0;
+}
+
+void
+path_drop(struct qp *qp)
+{
+	if (qp->neigh)
+		neigh_put(qp->nic->neigh, qp->neigh);
+	qp->neigh = NULL;
+	qp->has_path = false;
+}
+
+bool
+path_ready(struct qp *qp, uint64_t now_ns)
+{
+	if (!qp->neigh->valid) {
+		neigh_want(qp->nic->neigh, qp->neigh, now_ns);
+		return false;
+	}
+	if (qp->neigh_generation != qp->neigh->generation)
+		lay_out(qp, &qp->ud_av);
+	return true;
+}
+
+uint16_t
+path_sport(const struct qp *qp)
+{
+	/* As RoCE NICs do: a port of the dynamic range that stays with the pair of QPs. */
+	uint32_t h = (qp->qpn ^ (qp->attr.dest_qpn << 7)) * UINT32_C(0x9e3779b1);
+
+	return (uint16_t)(0xc000 | (h >> 18));
+}
+
+uint8_t *
+path_plan(struct qp *qp, const struct wire_pkt *w, uint16_t sport, uint8_t ecn)
+{
+	struct nic *nic = qp->nic;
+	struct batch *b = nic->batch;
+	struct out_pkt *o = &b->out[b->nb_out];
+	struct pkt *p;
+
+	if (!path_ready(qp, nic->now_ns)) {
+		nic_drop(nic, DROP_NO_NEIGH);
+		return NULL;
+	}
+	if (!nic->conf.pool->alloc(nic->conf.pool, &p, 1)) {
+		nic_drop(nic, DROP_NO_BUFFER);
+		return NULL;
+	}
+	assert(p->room >= WIRE_HDR_MAX + w->payload_len + 3 + ICRC_LEN);
+	o->pkt = p;
+	o->qp = qp;
+	o->payload_len = w->payload_len;
+	o->failed = false;
+	o->hdr_len = wire_build(p->data, &qp->path, w, sport, ecn, nic->ip_id++, &o->crc);
+	b->nb_out++;
+	return p->data + o->hdr_len;
+}

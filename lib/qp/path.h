@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_PATH_H
+#define WEFT_PATH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "qp.h"
+
+/**
+ * Lay out the outer headers towards an address vector. The neighbour is asked for at once.
+ *
+ * @return 0; -EINVAL if the vector names no usable source or destination, -ENOMEM if the neighbour
+ *         table is full. The old path is kept then.
+ */
+int path_set(struct qp *qp, const struct shm_av *av, uint64_t now_ns);
+
+/** Give the neighbour back. */
+void path_drop(struct qp *qp);
+
+/** Whether packets can leave: the next hop's MAC is known, and in the path. Asks for it if not. */
+bool path_ready(struct qp *qp, uint64_t now_ns);
+
+/**
+ * Plan a packet: take a buffer, write its headers, leave the payload to the batch.
+ *
+ * @param w      payload_len bytes of payload are added by batch_gather afterwards.
+ * @param sport  UDP source port.
+ * @return       where the payload belongs; NULL if there was no buffer or no MAC: the packet is
+ *               as good as lost, and counted.
+ */
+uint8_t *path_plan(struct qp *qp, const struct wire_pkt *w, uint16_t sport, uint8_t ecn);
+
+/** UDP source port of what no load balancer chooses: answers and datagrams. */
+uint16_t path_sport(const struct qp *qp);
+
+#endif

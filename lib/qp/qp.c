@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "qp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "batch.h"
+#include "bind.h"
+#include "comp.h"
+#include "fail.h"
+#include "path.h"
+#include "psn.h"
+#include "req.h"
+#include "state.h"
+#include "wr.h"
+
+/* Messages open at once in one QP, unless its send queue is shorter. */
+#define MAX_MSGS 256
+
+static struct engine_set
+engines_of(const struct nic_conf *conf, uint8_t type)
+{
+	return (struct engine_set){.rel = type == SHM_QPT_RC ? conf->rel : conf->rel_dgram,
+	                           .cc = conf->cc,
+	                           .lb = conf->lb};
+}
+
+static struct engine_env
+env_of(const struct qp *qp)
+{
+	const struct nic_conf *conf = &qp->nic->conf;
+	uint64_t bdp_bytes = conf->line_rate_bps / 8 * (conf->base_rtt_ns / 1000) / 1000000;
+	uint32_t mtu = qp->mtu ? qp->mtu : mtu_bytes(qp->nic->active_mtu);
+
+	return (struct engine_env){
+		.line_rate_bps = conf->line_rate_bps,
+		.base_rtt_ns = conf->base_rtt_ns,
+		.seed = conf->seed ^ ((uint64_t)qp->qpn << 32),
+		.mtu_bytes = mtu,
+		.bdp_pkts = (uint32_t)((bdp_bytes + mtu - 1) / mtu) + 1,
+		.window_pkts = conf->window_pkts,
+		.max_msgs = qp->rel_qp.msg_mask + 1,
+		.nb_hops = 1,
+		.base_sport = path_sport(qp),
+	};
+}
+
+static bool
+alloc_engines(struct qp *qp)
+{
+	const struct nic_conf *conf = &qp->nic->conf;
+	struct engine_set set = engines_of(conf, qp->type);
+	struct engine_set_params params = {qp->type == SHM_QPT_RC ? conf->rel_params : NULL,
+	                                   conf->cc_params, conf->lb_params};
+	struct engine_env env = env_of(qp);
+	struct engine_layout at;
+	char *block;
+
+	engine_set_layout(&set, &params, &env, &at);
+	block = aligned_alloc(ENGINE_STATE_ALIGN, at.size);
+	if (!block)
+		return false;
+	qp->rel_ops = set.rel;
+	qp->cc_ops = set.cc;
+	qp->lb_ops = set.lb;
+	qp->engines = block;
+	qp->engines_size = at.size;
+	qp->rel = (struct rel_head *)(block + at.rel_offset);
+	qp->cc = (struct cc_head *)(block + at.cc_offset);
+	qp->lb = (struct lb_head *)(block + at.lb_offset);
+	return true;
+}
+
+static bool
+alloc_queues(struct qp *qp)
+{
+	uint32_t msgs = 1;
+
+	while (msgs < MAX_MSGS && msgs < qp->sq.nb_slots)
+		msgs *= 2;
+	qp->rel_qp.msg_mask = msgs - 1;
+	qp->wr_size = (uint32_t)(sizeof(struct send_wr) + qp->sq.max_sge * sizeof(struct shm_sge));
+	qp->wr_size = (qp->wr_size + 63) & ~63u;
+	qp->wrs = aligned_alloc(64, (size_t)qp->wr_size * qp->sq.nb_slots);
+	qp->msgs = calloc(msgs, sizeof(*qp->msgs));
+	qp->tx_msgs = calloc(msgs, sizeof(*qp->tx_msgs));
+	qp->recv = calloc(1, sizeof(*qp->recv));
+	qp->rel_qp.tx_msgs = qp->msgs;
+	return qp->wrs && qp->msgs && qp->tx_msgs && qp->recv;
+}
+
+static void
+free_all(struct qp *qp)
+{
+	free(qp->engines);
+	free(qp->wrs);
+	free(qp->msgs);
+	free(qp->tx_msgs);
+	free(qp->recv);
+	free(qp);
+}
+
+/* What a QP starts from, and comes back to by a change to RESET. */
+static void
+reset(struct qp *qp)
+{
+	uint32_t max_msgs = qp->rel_qp.msg_mask + 1;
+
+	qp->state = SHM_QPS_RESET;
+	qp->attr = (struct shm_qp_attr){.state = SHM_QPS_RESET};
+	memset(qp->engines, 0, qp->engines_size);
+	qp->rel->deadline_ns = qp->cc->deadline_ns = qp->lb->deadline_ns = NEVER_NS;
+	qp->rel_qp = (struct rel_qp){.msg_mask = max_msgs - 1, .tx_msgs = qp->msgs};
+	qp->sq_open = qp->sq.head;
+	qp->rd_head = qp->nb_rd = qp->nb_unasked = 0;
+	qp->hold_ns = qp->rtt_sent_ns = 0;
+	qp->nb_rnr = 0;
+	qp->sent_count = qp->out_bytes = 0;
+	qp->msn = qp->rx_op = 0;
+	qp->have_recv = qp->rx_skip = qp->rnr_sent = qp->cnp_due = false;
+	qp->fifo_head = qp->fifo_tail = 0;
+	qp->res_next = 0;
+	memset(qp->res, 0, sizeof(qp->res));
+	memset(&qp->error, 0, sizeof(qp->error));
+}
+
+static void
+link_refs(struct qp *qp, uint32_t by)
+{
+	qp->send_cq->nb_refs += by;
+	qp->recv_cq->nb_refs += by;
+	if (qp->srq)
+		qp->srq->nb_refs += by;
+}
+
+static bool
+init_ok(const struct qp_init *init)
+{
+	const struct shm_qp_cap *c = &init->cap;
+
+	return (init->type == SHM_QPT_RC || init->type == SHM_QPT_UC || init->type == SHM_QPT_UD) &&
+	       c->max_send_wr <= WEFT_MAX_WR && c->max_recv_wr <= WEFT_MAX_WR &&
+	       c->max_send_sge <= WEFT_MAX_SGE && c->max_recv_sge <= WEFT_MAX_SGE &&
+	       c->max_inline <= WEFT_MAX_INLINE && init->send_cq && init->recv_cq &&
+	       (!init->srq || init->type != SHM_QPT_UC);
+}
+
+struct qp *
+qp_create(struct nic *nic, const struct qp_init *init)
+{
+	struct qp *qp;
+
+	if (!init_ok(init)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		return NULL;
+	qp->nic = nic;
+	qp->type = init->type;
+	qp->pd = init->pd;
+	qp->send_cq = init->send_cq;
+	qp->recv_cq = init->recv_cq;
+	qp->srq = init->srq;
+	qp->cap = init->cap;
+	qp->sq_sig_all = init->sq_sig_all;
+	qp->cookie = init->cookie;
+	qp->owner = init->owner;
+	qp->sq = (struct wq){init->sq,
+	                     init->sq_slots,
+	                     init->sq_stride,
+	                     init->cap.max_send_wr,
+	                     init->cap.max_send_sge,
+	                     0};
+	qp->rq = (struct wq){init->rq,
+	                     init->rq_slots,
+	                     init->rq_stride,
+	                     init->cap.max_recv_wr,
+	                     init->cap.max_recv_sge,
+	                     0};
+	sched_ent_init(&qp->sched);
+	list_init(&qp->resp_link);
+	wheel_timer_init(&qp->timer);
+	do
+		qp->qpn = (uint32_t)nic_random(nic) & PSN_MASK;
+	while (qp->qpn <= QPN_GSI || qp->qpn == PSN_MASK || keytab_get(&nic->qps, qp->qpn));
+	if (!alloc_queues(qp) || !alloc_engines(qp) || keytab_put(&nic->qps, qp->qpn, qp)) {
+		free_all(qp);
+		errno = ENOMEM;
+		return NULL;
+	}
+	reset(qp);
+	link_refs(qp, 1);
+	return qp;
+}
+
+static void
+stop(struct qp *qp)
+{
+	sched_remove(&qp->nic->sched, &qp->sched);
+	list_del(&qp->resp_link);
+	wheel_cancel(&qp->nic->wheel, &qp->timer);
+	path_drop(qp);
+}
+
+void
+qp_destroy(struct qp *qp)
+{
+	batch_flush_in(qp->nic);
+	stop(qp);
+	keytab_del(&qp->nic->qps, qp->qpn);
+	link_refs(qp, (uint32_t)-1);
+	free_all(qp);
+}
+
+struct qp *
+qp_find(const struct nic *nic, uint32_t qpn)
+{
+	return keytab_get(&nic->qps, qpn);
+}
+
+/* ---- changes of state ---- */
+
+static void
+to_reset(struct qp *qp)
+{
+	struct wq *wqs[] = {&qp->sq, &qp->rq};
+
+	stop(qp);
+	for (uint32_t i = 0; i < 2; i++) {
+		wqs[i]->head += wq_posted(wqs[i], wqs[i]->head);
+		wq_give_back(wqs[i]);
+		if (wqs[i]->ring)
+			atomic_store(&wqs[i]->ring->need_bell, 0);
+	}
+	reset(qp);
+}
+
+/* The receiver halves start: requests may come before the own PSN is known. */
+static void
+to_rtr(struct qp *qp)
+{
+	struct engine_env env;
+
+	qp->mtu = qp->type == SHM_QPT_UD ? mtu_bytes(qp->nic->active_mtu)
+	                                 : mtu_bytes(qp->attr.path_mtu);
+	qp->rel_qp.rx_first_psn = PSN_BIAS + qp->attr.rq_psn;
+	qp->rel_qp.window_pkts = qp->nic->conf.window_pkts;
+	env = env_of(qp);
+	qp->rel_ops->init(qp->rel, qp->type == SHM_QPT_RC ? qp->nic->conf.rel_params : NULL, &env,
+	                  &qp->rel_qp);
+	qp->cc_ops->init(qp->cc, &qp->nic->cc_nic, qp->nic->conf.cc_params, &env);
+	qp->lb_ops->init(qp->lb, qp->nic->conf.lb_params, &env);
+	qp->ecn = (qp->rel_ops->info.wire | qp->cc_ops->info.wire) & WIRE_ECT ? 2 : 0;
+}
+
+static uint64_t
+timeout_ns(uint8_t code)
+{
+	return code ? UINT64_C(4096) << code : 0;
+}
+
+static void
+to_rts(struct qp *qp, uint64_t now_ns)
+{
+	uint64_t first = PSN_BIAS + qp->attr.sq_psn;
+	struct rel_qp *rq = &qp->rel_qp;
+
+	rq->tx_first_psn = rq->tx_end_psn = first;
+	rq->tx_first_msn = rq->tx_end_msn = PSN_BIAS;
+	qp->tx_msn = PSN_BIAS;
+	qp->tx_nxt_psn = first;
+	qp->rel_ops->start(qp->rel, now_ns);
+}
+
+/* Everything that can fail, before anything is changed. */
+static int
+prepare(struct qp *qp, const struct shm_qp_attr *attr, uint32_t mask, uint64_t now_ns)
+{
+	int rc = state_check(qp->type, qp->state, attr, mask, qp->nic->active_mtu);
+
+	if (rc || !(mask & SHM_QP_AV))
+		return rc;
+	return path_set(qp, &attr->av, now_ns);
+}
+
+static void
+enter(struct qp *qp, uint8_t from, uint8_t to, uint64_t now_ns)
+{
+	qp->state = qp->attr.state = to;
+	switch (to) {
+	case SHM_QPS_RESET:
+		to_reset(qp);
+		break;
+	case SHM_QPS_RTR:
+		to_rtr(qp);
+		break;
+	case SHM_QPS_RTS:
+		if (from == SHM_QPS_RTR)
+			to_rts(qp, now_ns);
+		if (from == SHM_QPS_SQE)
+			memset(&qp->error, 0, sizeof(qp->error));
+		break;
+	case SHM_QPS_SQD:
+		qp->drained_told = false;
+		wr_complete(qp, now_ns);
+		break;
+	}
+}
+
+int
+qp_modify(struct qp *qp, const struct shm_qp_attr *attr, uint32_t mask, uint64_t now_ns)
+{
+	uint8_t from = qp->state;
+	uint8_t to = mask & SHM_QP_STATE ? attr->state : from;
+	int rc;
+
+	qp->nic->now_ns = now_ns;
+	rc = prepare(qp, attr, mask, now_ns);
+	if (rc)
+		return rc;
+	state_copy(&qp->attr, attr, mask);
+	if (to == SHM_QPS_ERR) {
+		/* From RESET there is nothing to flush, and qp_fail takes it for dead. */
+		if (from == SHM_QPS_RESET)
+			qp->state = SHM_QPS_INIT;
+		qp_fail(qp, QP_REASON_USER, 0, 0);
+	} else if (to != from) {
+		enter(qp, from, to, now_ns);
+	}
+	qp->rel_qp.ack_timeout_ns = timeout_ns(qp->attr.timeout);
+	if (qp->state == SHM_QPS_RTS || qp->state == SHM_QPS_SQD) {
+		comp_arm(qp);
+		qp_doorbell(qp, now_ns);
+	}
+	batch_flush_in(qp->nic);
+	return 0;
+}
+
+void
+qp_query(const struct qp *qp, struct shm_qp_attr *attr, char *reason, uint32_t size)
+{
+	*attr = qp->attr;
+	attr->state = attr->cur_state = qp->state;
+	attr->sq_draining = qp->state == SHM_QPS_SQD && qp->sq.head != qp->sq_open;
+	if (qp->rel && qp->state >= SHM_QPS_RTR) {
+		attr->rq_psn = (uint32_t)qp->rel->rx_cum & PSN_MASK;
+		if (qp->state >= SHM_QPS_RTS)
+			attr->sq_psn = (uint32_t)qp->tx_nxt_psn & PSN_MASK;
+	}
+	if (size)
+		qp_explain(qp, reason, size);
+}
+
+void
+qp_doorbell(struct qp *qp, uint64_t now_ns)
+{
+	qp->nic->now_ns = now_ns;
+	if (qp->state == SHM_QPS_ERR || qp->state == SHM_QPS_SQE) {
+		qp_flush(qp);
+		batch_flush_in(qp->nic);
+	} else if (req_has_work(qp)) {
+		sched_wake(&qp->nic->sched, &qp->sched, now_ns);
+	}
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "req.h"
+
+#include <string.h>
+
+#include "batch.h"
+#include "fail.h"
+#include "path.h"
+#include "psn.h"
+#include "sge.h"
+#include "wr.h"
+
+/* Packets that may follow one that asked for an acknowledgement before the next must ask. */
+#define ACK_EVERY_PKTS 16
+/* Ethernet, IP, UDP, BTH, ICRC: what a frame without payload has, for pace and window. */
+#define FRAME_OVERHEAD 62
+
+/* How long, and how often, a request looks for the MAC of its next hop. Our choice. */
+#define NEIGH_WAIT_NS 10000000
+#define NEIGH_POLL_NS 20000
+
+/* First opcode of each kind of request; FIRST, MIDDLE, LAST, ONLY follow by position. */
+struct op_row {
+	uint8_t first, middle, last, only;
+};
+static const struct op_row op_rows[SHM_WR_NB] = {
+	[SHM_WR_WRITE] = {OP_WRITE_FIRST, OP_WRITE_MIDDLE, OP_WRITE_LAST, OP_WRITE_ONLY},
+	[SHM_WR_WRITE_IMM] = {OP_WRITE_FIRST, OP_WRITE_MIDDLE, OP_WRITE_LAST_IMM,
+                              OP_WRITE_ONLY_IMM},
+	[SHM_WR_SEND] = {OP_SEND_FIRST, OP_SEND_MIDDLE, OP_SEND_LAST, OP_SEND_ONLY},
+	[SHM_WR_SEND_IMM] = {OP_SEND_FIRST, OP_SEND_MIDDLE, OP_SEND_LAST_IMM, OP_SEND_ONLY_IMM},
+	[SHM_WR_SEND_INV] = {OP_SEND_FIRST, OP_SEND_MIDDLE, OP_SEND_LAST_INV, OP_SEND_ONLY_INV},
+	[SHM_WR_READ] = {0, 0, 0, OP_READ_REQUEST},
+	[SHM_WR_CMP_SWAP] = {0, 0, 0, OP_CMP_SWAP},
+	[SHM_WR_FETCH_ADD] = {0, 0, 0, OP_FETCH_ADD},
+};
+static const uint8_t transport[] = {
+	[SHM_QPT_RC] = OP_RC, [SHM_QPT_UC] = OP_UC, [SHM_QPT_UD] = OP_UD};
+
+static bool
+holds(const struct rel_qp *rq, const struct rel_msg *m, uint64_t psn)
+{
+	return m->msn >= rq->tx_first_msn && m->msn < rq->tx_end_msn &&
+	       psn - m->first_psn < m->nb_psns;
+}
+
+/* The message of a PSN: nearly always that of the packet before, or the next one. */
+static const struct rel_msg *
+msg_of(struct qp *qp, uint64_t psn)
+{
+	const struct rel_qp *rq = &qp->rel_qp;
+	const struct rel_msg *m = &qp->msgs[qp->tx_msn & rq->msg_mask];
+
+	if (!holds(rq, m, psn))
+		m = &qp->msgs[(qp->tx_msn + 1) & rq->msg_mask];
+	if (!holds(rq, m, psn))
+		m = rel_msg_of(rq, psn);
+	qp->tx_msn = m->msn;
+	return m;
+}
+
+/* A packet's payload: inline data lie in the slot, which is ours until the request completes. */
+static bool
+gather(struct qp *qp, const struct send_wr *wr, uint64_t off, uint8_t *pkt, uint32_t len)
+{
+	if (!(wr->flags & SHM_SEND_INLINE))
+		return sge_gather(qp, wr->sge, wr->nb_sge, off, pkt, len);
+	if (len)
+		batch_gather_ptr(qp->nic->batch, qp, wr->inline_data + off, pkt, len);
+	return true;
+}
+
+static uint8_t
+opcode_of(const struct qp *qp, const struct send_wr *wr, const struct rel_msg *m, uint64_t psn)
+{
+	const struct op_row *row = &op_rows[wr->op];
+	bool first = psn == m->first_psn, last = psn == m->first_psn + m->nb_psns - 1;
+	uint8_t op = row->middle;
+
+	if (m->one_pkt || (first && last))
+		op = row->only;
+	else if (first)
+		op = row->first;
+	else if (last)
+		op = row->last;
+	return transport[qp->type] | op;
+}
+
+/* The headers of one packet of a request; off is where it begins in the work request. */
+static void
+fill(struct qp *qp, const struct send_wr *wr, const struct tx_msg *t, uint8_t opcode, uint64_t psn,
+     uint64_t off, struct wire_pkt *w)
+{
+	uint32_t flags = opcode_table[opcode].flags;
+	uint64_t left = t->offset + t->length - off;
+
+	w->opcode = opcode;
+	w->mig_req = true;
+	w->fecn = w->becn = false;
+	w->solicited = (wr->flags & SHM_SEND_SOLICITED) && (flags & OPF_END) &&
+	               (flags & (OPF_SEND | OPF_IMM));
+	w->pkey = PKEY_DEFAULT;
+	w->dest_qpn = qp->type == SHM_QPT_UD ? wr->ud.qpn : qp->attr.dest_qpn;
+	w->psn = (uint32_t)psn & PSN_MASK;
+	w->payload_len = 0;
+	if (flags & OPF_PAYLOAD)
+		w->payload_len = left < qp->mtu ? (uint32_t)left : qp->mtu;
+	w->va = wr->remote_addr + off;
+	w->rkey = wr->rkey;
+	w->dma_len = (uint32_t)left;
+	w->imm = w->inv_rkey = wr->imm;
+	if (flags & OPF_ATOMIC) {
+		w->swap_add = wr->op == SHM_WR_CMP_SWAP ? wr->atomic.swap : wr->atomic.compare_add;
+		w->compare = wr->op == SHM_WR_CMP_SWAP ? wr->atomic.compare_add : 0;
+	}
+	if (flags & OPF_DETH) {
+		w->qkey = wr->ud.qkey & 0x80000000 ? qp->attr.qkey : wr->ud.qkey;
+		w->src_qpn = qp->qpn;
+	}
+}
+
+/* More can leave right behind this packet. */
+static bool
+more_follows(const struct qp *qp)
+{
+	return qp->rel->tx_ready ||
+	       (wr_pending(qp) && qp->rel->inflight_pkts < qp->rel_qp.window_pkts);
+}
+
+/* Whether this packet asks for an acknowledgement. READs and atomics are answered anyway. */
+static bool
+want_ack(struct qp *qp, const struct rel_tx *tx, uint32_t flags)
+{
+	uint32_t every = ACK_EVERY_PKTS;
+
+	if (qp->type != SHM_QPT_RC || (flags & (OPF_READ | OPF_ATOMIC)))
+		return false;
+	if (qp->cc->ack_every_pkts && qp->cc->ack_every_pkts < every)
+		every = qp->cc->ack_every_pkts;
+	if (++qp->nb_unasked < every && !tx->ack_req && more_follows(qp))
+		return false;
+	qp->nb_unasked = 0;
+	return true;
+}
+
+static uint16_t
+choose_sport(struct qp *qp, const struct rel_tx *tx, uint32_t bytes, uint64_t now_ns)
+{
+	static const struct lb_hop hop = {.up = true};
+	struct lb_pkt pkt = {.psn = tx->psn, .len_bytes = bytes, .retransmit = tx->retransmit};
+	struct lb_choice choice = {0};
+
+	qp->lb_ops->select(qp->lb, &pkt, &hop, 1, now_ns, &choice);
+	return choice.udp_sport;
+}
+
+static void
+account(struct qp *qp, const struct rel_tx *tx, bool asked, uint32_t bytes, uint64_t now_ns)
+{
+	uint64_t end = tx->psn + tx->nb_psns;
+
+	if (end > qp->tx_nxt_psn)
+		qp->tx_nxt_psn = end;
+	qp->sent_count++;
+	qp->out_bytes += bytes;
+	qp->stats.tx_packets++;
+	if (tx->retransmit) {
+		qp->stats.retransmits++;
+		qp->nic->stats.retransmits++;
+		qp->rtt_sent_ns = 0;
+	} else if (asked && !qp->rtt_sent_ns) {
+		qp->rtt_psn = tx->psn;
+		qp->rtt_sent_ns = now_ns;
+	}
+	if (qp->cc_ops->on_sent)
+		qp->cc_ops->on_sent(qp->cc, &qp->nic->cc_nic, bytes, now_ns);
+}
+
+static uint32_t
+plan(struct qp *qp, const struct rel_tx *tx, uint64_t now_ns)
+{
+	const struct rel_msg *m = msg_of(qp, tx->psn);
+	const struct tx_msg *t = &qp->tx_msgs[m->msn & qp->rel_qp.msg_mask];
+	struct send_wr *wr = wr_at(qp, t->wr_idx);
+	uint64_t off = t->offset + (tx->psn - m->first_psn) * qp->mtu;
+	uint8_t opcode = opcode_of(qp, wr, m, tx->psn);
+	struct wire_pkt w;
+	uint8_t *payload;
+	uint32_t bytes;
+
+	fill(qp, wr, t, opcode, tx->psn, off, &w);
+	w.ack_req = want_ack(qp, tx, opcode_table[opcode].flags);
+	bytes = w.payload_len + FRAME_OVERHEAD;
+	account(qp, tx, w.ack_req, bytes, now_ns);
+	if (qp->type == SHM_QPT_UD &&
+	    (memcmp(&qp->ud_av, &wr->ud.av, sizeof(qp->ud_av)) || !qp->has_path) &&
+	    path_set(qp, &wr->ud.av, now_ns)) {
+		nic_drop(qp->nic, DROP_NO_NEIGH);
+		return bytes;
+	}
+	payload = path_plan(qp, &w, choose_sport(qp, tx, bytes, now_ns), qp->ecn);
+	if (payload && !gather(qp, wr, off, payload, w.payload_len)) {
+		/* Deregistered while in use. */
+		qp->nic->batch->out[qp->nic->batch->nb_out - 1].failed = true;
+		wr->status = SHM_WC_LOC_PROT_ERR;
+	}
+	return bytes;
+}
+
+/* One packet is always allowed when nothing is in flight. */
+static bool
+window_open(const struct qp *qp)
+{
+	if (qp->cc->window_bytes == CC_NO_WINDOW || !qp->rel->inflight_pkts)
+		return true;
+	return qp->out_bytes + qp->mtu + FRAME_OVERHEAD <= qp->cc->window_bytes;
+}
+
+/*
+ * The first packets to a neighbour wait a little for its MAC. If no answer comes they are sent into
+ * the void, as packet loss, so that the retry count ends the QP.
+ */
+static bool
+wait_for_neigh(struct qp *qp, uint64_t now_ns)
+{
+	if (qp->type == SHM_QPT_UD || path_ready(qp, now_ns)) {
+		qp->neigh_wait_ns = 0;
+		return false;
+	}
+	if (!qp->neigh_wait_ns)
+		qp->neigh_wait_ns = now_ns + NEIGH_WAIT_NS;
+	if (now_ns >= qp->neigh_wait_ns)
+		return false;
+	qp->hold_ns = now_ns + NEIGH_POLL_NS;
+	return true;
+}
+
+bool
+req_has_work(const struct qp *qp)
+{
+	if (qp->state != SHM_QPS_RTS && qp->state != SHM_QPS_SQD)
+		return false;
+	return !qp->hold_ns && (qp->rel->tx_ready || wr_pending(qp));
+}
+
+uint32_t
+req_tx(struct qp *qp, uint64_t now_ns)
+{
+	struct rel_tx tx = {.nb_psns = 1};
+
+	if (!req_has_work(qp) || !window_open(qp) || wait_for_neigh(qp, now_ns))
+		return 0;
+	while (!qp->rel->tx_ready)
+		if (!wr_open(qp, now_ns))
+			return 0;
+	if (!qp->rel_ops->tx_next(qp->rel, now_ns, &tx))
+		return 0;
+	return plan(qp, &tx, now_ns);
+}

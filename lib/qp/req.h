@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_REQ_H
+#define WEFT_REQ_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "qp.h"
+
+/**
+ * The requester: plan the next packet of the own stream, if window and engine allow one.
+ *
+ * @return bytes of the frame planned (accounted to the pace even if it could not leave); 0 = none.
+ */
+uint32_t req_tx(struct qp *qp, uint64_t now_ns);
+
+/** Whether req_tx is worth asking, window aside. */
+bool req_has_work(const struct qp *qp);
+
+#endif

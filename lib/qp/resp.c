@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "resp.h"
+
+#include "batch.h"
+#include "exec.h"
+#include "fail.h"
+#include "psn.h"
+#include "wr.h"
+
+/* Room that one packet's answers need. */
+#define FIFO_SPARE 2
+
+static uint32_t
+fifo_used(const struct qp *qp)
+{
+	return qp->fifo_tail - qp->fifo_head;
+}
+
+void
+resp_push(struct qp *qp, const struct resp *resp)
+{
+	struct nic *nic = qp->nic;
+
+	assert(fifo_used(qp) < RESP_FIFO_LEN);
+	qp->fifo[qp->fifo_tail++ % RESP_FIFO_LEN] = *resp;
+	if (resp_is_read(qp))
+		sched_wake(&nic->sched, &qp->sched, nic->now_ns);
+	else if (!list_is_linked(&qp->resp_link))
+		list_add_tail(&nic->resp_qps, &qp->resp_link);
+}
+
+/* An ACK merges only into an ACK at the queue's tail: it must not overtake a READ response. */
+static void
+push_ack(struct qp *qp, uint64_t psn)
+{
+	struct resp *tail = &qp->fifo[(qp->fifo_tail - 1) % RESP_FIFO_LEN];
+
+	if (fifo_used(qp) && tail->kind == RESP_ACK && tail->syndrome == AETH_ACK) {
+		tail->psn = psn;
+		tail->msn = qp->msn;
+		return;
+	}
+	resp_push(qp, &(struct resp){
+			      .kind = RESP_ACK, .syndrome = AETH_ACK, .msn = qp->msn, .psn = psn});
+}
+
+void
+resp_nak(struct qp *qp, uint8_t syndrome, uint64_t psn)
+{
+	resp_push(qp, &(struct resp){
+			      .kind = RESP_ACK, .syndrome = syndrome, .msn = qp->msn, .psn = psn});
+}
+
+bool
+resp_take_recv(struct qp *qp)
+{
+	struct srq *srq = qp->srq;
+	struct wq *wq = srq ? &srq->wq : &qp->rq;
+	enum recv_take got = wq_take_recv(wq, qp->recv);
+
+	if (got == RECV_NONE)
+		return false;
+	qp->have_recv = true;
+	if (got == RECV_BAD) /* fits nothing: the first byte is a local length error */
+		qp->recv->length = qp->recv->nb_sge = 0;
+	if (srq) {
+		wq_give_back(&srq->wq);
+		srq_doorbell(srq);
+	}
+	return true;
+}
+
+void
+resp_deliver(struct qp *qp, const struct shm_cqe *cqe, bool solicited)
+{
+	if (!qp->srq)
+		wq_give_back(&qp->rq);
+	batch_cqe(qp->nic, qp, qp->recv_cq, cqe, solicited);
+	qp->have_recv = false;
+}
+
+/* Whether this packet cannot be accepted until a receive is posted. */
+static bool
+needs_recv(const struct qp *qp, uint32_t flags)
+{
+	if (qp->have_recv)
+		return false;
+	return ((flags & OPF_SEND) && (flags & OPF_START)) ||
+	       ((flags & OPF_WRITE) && (flags & OPF_IMM));
+}
+
+/* PSNs that a request spends: a READ as many as its response has packets. */
+static uint32_t
+psns_of(const struct qp *qp, const struct wire_pkt *w)
+{
+	if (!(w->op->flags & OPF_READ) || w->dma_len <= qp->mtu || w->dma_len > WEFT_MAX_MSG)
+		return 1;
+	return (uint32_t)(((uint64_t)w->dma_len + qp->mtu - 1) / qp->mtu);
+}
+
+static const struct rd_res *
+find_res(const struct qp *qp, uint64_t psn)
+{
+	for (uint32_t i = 0; i < qp->attr.max_dest_rd_atomic; i++) {
+		const struct rd_res *r = &qp->res[i];
+
+		if (r->used && psn >= r->first_psn && psn < r->end_psn)
+			return r;
+	}
+	return NULL;
+}
+
+/* A response on its way that has not yet passed psn: the repeat is served by it. */
+static bool
+still_coming(const struct qp *qp, const struct rd_res *r, uint64_t psn)
+{
+	for (uint32_t i = qp->fifo_head; i != qp->fifo_tail; i++) {
+		const struct resp *f = &qp->fifo[i % RESP_FIFO_LEN];
+
+		if (f->kind == RESP_READ && f->psn >= r->first_psn && f->psn <= psn)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A READ again, from the start or from a packet in its middle: execute it again. An atomic again:
+ * return the value it returned. What is no longer kept is older than any honest repeat.
+ */
+static void
+replay(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
+{
+	const struct rd_res *r = find_res(qp, psn);
+	uint64_t skipped;
+
+	if (!r || r->atomic != !!(w->op->flags & OPF_ATOMIC)) {
+		nic_drop(qp->nic, DROP_STALE);
+		return;
+	}
+	if (r->atomic) {
+		resp_push(qp, &(struct resp){.kind = RESP_ATOMIC,
+		                             .syndrome = AETH_ACK,
+		                             .msn = r->msn,
+		                             .psn = psn,
+		                             .orig = r->orig,
+		                             .replay = true});
+		return;
+	}
+	skipped = (psn - r->first_psn) * qp->mtu;
+	if (w->rkey != r->rkey || w->va != r->va + skipped || w->dma_len > r->length - skipped) {
+		nic_drop(qp->nic, DROP_STALE);
+		return;
+	}
+	if (still_coming(qp, r, psn))
+		return;
+	resp_push(qp, &(struct resp){.kind = RESP_READ,
+	                             .syndrome = AETH_ACK,
+	                             .msn = r->msn,
+	                             .psn = psn,
+	                             .va = w->va,
+	                             .rkey = w->rkey,
+	                             .left = w->dma_len,
+	                             .replay = true});
+}
+
+static void
+duplicate(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
+{
+	qp->stats.duplicates++;
+	qp->nic->stats.duplicate_request++;
+	if (w->op->flags & (OPF_READ | OPF_ATOMIC))
+		replay(qp, w, psn);
+	else
+		push_ack(qp, qp->rel->rx_cum - 1);
+}
+
+/* No receive for the request that is due: refuse it, and drop what follows until it comes again. */
+static void
+refuse_rnr(struct qp *qp, uint64_t psn)
+{
+	qp->nic->stats.out_of_buffer++;
+	qp->rnr_sent = true;
+	resp_nak(qp, AETH_RNR | (qp->attr.min_rnr_timer & AETH_VALUE_MASK), psn);
+}
+
+/* What the engine made of the packet. */
+static void
+act(struct qp *qp, const struct wire_pkt *w, const struct rel_rx *rx, const struct rel_rx_out *out)
+{
+	switch (out->place) {
+	case REL_PLACE:
+		qp->rnr_sent = false;
+		if (exec_request(qp, w, rx->psn) && w->ack_req &&
+		    !(w->op->flags & (OPF_READ | OPF_ATOMIC)))
+			push_ack(qp, qp->rel->rx_cum - 1);
+		break;
+	case REL_DUPLICATE:
+		duplicate(qp, w, rx->psn);
+		break;
+	case REL_DROP:
+		nic_drop(qp->nic, DROP_GAP);
+		if (rx->psn > qp->rel->rx_cum)
+			qp->nic->stats.out_of_sequence++;
+		if (out->resp == REL_RESP_GAP)
+			resp_nak(qp, AETH_NAK_PSN, qp->rel->rx_cum);
+		break;
+	}
+}
+
+void
+resp_rx(struct qp *qp, const struct wire_pkt *w, uint64_t now_ns)
+{
+	struct rel_rx rx = {.psn = psn_unwrap(qp->rel->rx_cum, w->psn), .nb_psns = psns_of(qp, w)};
+	struct rel_rx_out out = {0};
+
+	/* Judge room first: once the engine has seen a packet, it counts as received. */
+	if (fifo_used(qp) + FIFO_SPARE > RESP_FIFO_LEN) {
+		nic_drop(qp->nic, DROP_BUSY);
+		return;
+	}
+	if (rx.psn > qp->rel->rx_cum && qp->rnr_sent) {
+		nic_drop(qp->nic, DROP_GAP);
+		return;
+	}
+	if (rx.psn == qp->rel->rx_cum && needs_recv(qp, w->op->flags) &&
+	    exec_in_order(qp, w->op->flags) && !resp_take_recv(qp)) {
+		refuse_rnr(qp, rx.psn);
+		return;
+	}
+	qp->rel_ops->on_data(qp->rel, &rx, now_ns, &out);
+	act(qp, w, &rx, &out);
+}

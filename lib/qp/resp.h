@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_RESP_H
+#define WEFT_RESP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "qp.h"
+
+/** The responder of an RC QP: one request packet, its ICRC and addresses checked. */
+void resp_rx(struct qp *qp, const struct wire_pkt *w, uint64_t now_ns);
+
+/**
+ * Take the receive WQE for a message that begins.
+ *
+ * @return false if none is posted. Otherwise qp->recv holds it and have_recv is set.
+ */
+bool resp_take_recv(struct qp *qp);
+
+/** Deliver a message: one receive completion, have_recv is cleared. */
+void resp_deliver(struct qp *qp, const struct shm_cqe *cqe, bool solicited);
+
+/** Whether the head of the response queue is an acknowledgement (true) or a READ (false). */
+static inline bool
+resp_is_ack(const struct qp *qp)
+{
+	return qp->fifo_head != qp->fifo_tail &&
+	       qp->fifo[qp->fifo_head % RESP_FIFO_LEN].kind != RESP_READ;
+}
+static inline bool
+resp_is_read(const struct qp *qp)
+{
+	return qp->fifo_head != qp->fifo_tail &&
+	       qp->fifo[qp->fifo_head % RESP_FIFO_LEN].kind == RESP_READ;
+}
+
+/** Plan the ACK, NAK or atomic response at the queue's head, and a CNP if one is due. */
+void resp_tx_ack(struct qp *qp);
+
+/** Plan the next packet of the READ response at the queue's head; returns its bytes, 0 = none. */
+uint32_t resp_tx_read(struct qp *qp);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "batch.h"
+#include "exec.h"
+#include "fail.h"
+#include "path.h"
+#include "psn.h"
+#include "resp.h"
+
+/* Ethernet, IP, UDP, BTH, AETH, ICRC: for the pace. */
+#define FRAME_OVERHEAD 66
+/* A CNP is padded with 16 zero bytes. Source: vendors' CNP format. */
+#define CNP_PAYLOAD 16
+
+static void
+begin(const struct qp *qp, struct wire_pkt *w, uint8_t opcode, uint64_t psn)
+{
+	*w = (struct wire_pkt){
+		.opcode = opcode,
+		.mig_req = true,
+		.pkey = PKEY_DEFAULT,
+		.dest_qpn = qp->attr.dest_qpn,
+		.psn = (uint32_t)psn & PSN_MASK,
+	};
+}
+
+static void
+tx_cnp(struct qp *qp)
+{
+	static const uint8_t zero[CNP_PAYLOAD];
+	struct wire_pkt w;
+	uint8_t *payload;
+
+	qp->cnp_due = false;
+	begin(qp, &w, OP_CNP, 0);
+	w.mig_req = false;
+	w.becn = true;
+	w.payload_len = CNP_PAYLOAD;
+	payload = path_plan(qp, &w, path_sport(qp), 0);
+	if (!payload)
+		return;
+	batch_gather_ptr(qp->nic->batch, qp, zero, payload, CNP_PAYLOAD);
+	qp->nic->stats.np_cnp_sent++;
+}
+
+void
+resp_tx_ack(struct qp *qp)
+{
+	const struct resp *r;
+	struct wire_pkt w;
+
+	if (qp->cnp_due) {
+		tx_cnp(qp);
+		return;
+	}
+	assert(resp_is_ack(qp));
+	r = &qp->fifo[qp->fifo_head++ % RESP_FIFO_LEN];
+	begin(qp, &w, r->kind == RESP_ATOMIC ? OP_ATOMIC_ACK : OP_ACK, r->psn);
+	w.syndrome = r->syndrome;
+	w.msn = r->msn;
+	w.atomic_orig = r->orig;
+	path_plan(qp, &w, path_sport(qp), 0);
+}
+
+/* The next packet's bytes of the response; NULL if the region is gone meanwhile. */
+static const struct mr *
+source(const struct qp *qp, const struct resp *r, uint32_t len)
+{
+	struct mr_use use = {.addr = r->va,
+	                     .len = len,
+	                     .pd = qp->pd,
+	                     .access = SHM_ACCESS_REMOTE_READ,
+	                     .qpn = qp->qpn};
+
+	return mr_remote(qp->nic, r->rkey, &use);
+}
+
+static uint8_t
+read_opcode(const struct resp *r, bool last)
+{
+	if (!r->started)
+		return last ? OP_READ_RESP_ONLY : OP_READ_RESP_FIRST;
+	return last ? OP_READ_RESP_LAST : OP_READ_RESP_MIDDLE;
+}
+
+/* The READ cannot go on: a NAK in its place, and the QP ends. */
+static void
+abandon(struct qp *qp)
+{
+	uint64_t psn = qp->fifo[qp->fifo_head % RESP_FIFO_LEN].psn;
+
+	qp->fifo_head = qp->fifo_tail;
+	resp_nak(qp, AETH_NAK_ACCESS, psn);
+	qp_fail_recv(qp, QP_REASON_REQ_ACCESS, 0, psn);
+}
+
+uint32_t
+resp_tx_read(struct qp *qp)
+{
+	struct resp *r = &qp->fifo[qp->fifo_head % RESP_FIFO_LEN];
+	uint32_t len = r->left < qp->mtu ? r->left : qp->mtu;
+	const struct mr *mr = len ? source(qp, r, len) : NULL;
+	struct wire_pkt w;
+	uint8_t *payload;
+
+	if (len && !mr) {
+		abandon(qp);
+		return 0;
+	}
+	begin(qp, &w, read_opcode(r, len == r->left), r->psn);
+	w.syndrome = r->syndrome;
+	w.msn = r->msn;
+	w.payload_len = len;
+	payload = path_plan(qp, &w, path_sport(qp), qp->ecn);
+	if (payload && len)
+		batch_gather(qp->nic->batch, qp, mr->mem, mr_va(mr, r->va), payload, len);
+	r->started = true;
+	r->psn++;
+	r->va += len;
+	r->left -= len;
+	if (!r->left) {
+		qp->fifo_head++;
+		if (resp_is_ack(qp) && !list_is_linked(&qp->resp_link))
+			list_add_tail(&qp->nic->resp_qps, &qp->resp_link);
+	}
+	return len + FRAME_OVERHEAD;
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "wr.h"
+
+#include <string.h>
+
+#include "batch.h"
+#include "fail.h"
+
+static const uint8_t wc_ops[SHM_WR_NB] = {
+	[SHM_WR_WRITE] = SHM_WC_WRITE,         [SHM_WR_WRITE_IMM] = SHM_WC_WRITE,
+	[SHM_WR_SEND] = SHM_WC_SEND,           [SHM_WR_SEND_IMM] = SHM_WC_SEND,
+	[SHM_WR_READ] = SHM_WC_READ,           [SHM_WR_CMP_SWAP] = SHM_WC_CMP_SWAP,
+	[SHM_WR_FETCH_ADD] = SHM_WC_FETCH_ADD, [SHM_WR_LOCAL_INV] = SHM_WC_LOCAL_INV,
+	[SHM_WR_BIND_MW] = SHM_WC_BIND_MW,     [SHM_WR_SEND_INV] = SHM_WC_SEND,
+};
+
+uint8_t
+wr_wc_op(uint8_t op)
+{
+	return op < SHM_WR_NB ? wc_ops[op] : SHM_WC_SEND;
+}
+
+#define OP_BIT(op) (1u << (op))
+#define OPS_SEND (OP_BIT(SHM_WR_SEND) | OP_BIT(SHM_WR_SEND_IMM))
+#define OPS_WRITE (OP_BIT(SHM_WR_WRITE) | OP_BIT(SHM_WR_WRITE_IMM))
+#define OPS_ATOMIC (OP_BIT(SHM_WR_CMP_SWAP) | OP_BIT(SHM_WR_FETCH_ADD))
+#define OPS_RD (OPS_ATOMIC | OP_BIT(SHM_WR_READ))
+#define OPS_LOCAL (OP_BIT(SHM_WR_LOCAL_INV) | OP_BIT(SHM_WR_BIND_MW))
+#define OPS_REMOTE (OPS_SEND | OPS_WRITE | OPS_RD | OP_BIT(SHM_WR_SEND_INV))
+
+/* What each transport carries. Source: IBA vol. 1, ch. 9 (transport services). */
+static uint32_t
+ops_of(uint8_t type)
+{
+	switch (type) {
+	case SHM_QPT_RC:
+		return OPS_REMOTE | OPS_LOCAL;
+	case SHM_QPT_UC:
+		return OPS_SEND | OPS_WRITE | OPS_LOCAL;
+	default:
+		return OPS_SEND;
+	}
+}
+
+enum recv_take
+wq_take_recv(struct wq *wq, struct recv_wr *wr)
+{
+	const struct shm_recv_wqe *slot;
+	const struct shm_sge *sge;
+
+	if (!wq_posted(wq, wq->head))
+		return RECV_NONE;
+	slot = wq_slot(wq, wq->head);
+	sge = (const struct shm_sge *)(slot + 1);
+	wr->wr_id = slot->wr_id;
+	wr->nb_sge = *(const volatile uint32_t *)&slot->nb_sge;
+	wr->length = 0;
+	if (wr->nb_sge <= wq->max_sge)
+		for (uint32_t i = 0; i < wr->nb_sge; i++) {
+			wr->sge[i] = sge[i];
+			wr->length += wr->sge[i].length;
+		}
+	wq->head++;
+	return wr->nb_sge <= wq->max_sge ? RECV_OK : RECV_BAD;
+}
+
+/* Every local buffer must be there before the first packet leaves; it is looked up again then. */
+static bool
+buffers_ok(const struct qp *qp, const struct send_wr *wr)
+{
+	struct mr_use use = {.pd = qp->pd};
+
+	if (OP_BIT(wr->op) & OPS_RD)
+		use.access = SHM_ACCESS_LOCAL_WRITE;
+	for (uint32_t i = 0; i < wr->nb_sge; i++) {
+		use.addr = wr->sge[i].addr;
+		use.len = wr->sge[i].length;
+		if (use.len && !mr_local(qp->nic, wr->sge[i].lkey, &use))
+			return false;
+	}
+	return true;
+}
+
+/* What is wrong with a request, as a completion status. */
+static uint8_t
+judge(const struct qp *qp, const struct send_wr *wr, uint32_t inline_len)
+{
+	uint32_t op = OP_BIT(wr->op);
+
+	if (!(op & ops_of(qp->type)) || wr->nb_sge > qp->sq.max_sge)
+		return SHM_WC_LOC_QP_OP_ERR;
+	if ((wr->flags & SHM_SEND_INLINE) &&
+	    (inline_len > qp->cap.max_inline || wr->nb_sge || (op & OPS_RD)))
+		return SHM_WC_LOC_QP_OP_ERR;
+	if ((op & OPS_RD) && !qp->attr.max_rd_atomic)
+		return SHM_WC_LOC_QP_OP_ERR;
+	if (wr->length > WEFT_MAX_MSG || ((op & OPS_ATOMIC) && wr->length != 8) ||
+	    (qp->type == SHM_QPT_UD && wr->length > qp->mtu))
+		return SHM_WC_LOC_LEN_ERR;
+	if (!(op & OPS_LOCAL) && !buffers_ok(qp, wr))
+		return SHM_WC_LOC_PROT_ERR;
+	return SHM_WC_SUCCESS;
+}
+
+/* Bind and invalidate happen here, in their turn among the sends. */
+static uint8_t
+run_local(struct qp *qp, const struct shm_send_wqe *wqe)
+{
+	if (wqe->op == SHM_WR_BIND_MW)
+		return mr_bind(qp->nic, qp, wqe);
+	return mr_invalidate(qp->nic, qp, wqe->imm) ? SHM_WC_SUCCESS : SHM_WC_MW_BIND_ERR;
+}
+
+/* Copy the slot at sq_open out of shared memory and judge the copy. */
+static void
+take(struct qp *qp)
+{
+	const void *slot = wq_slot(&qp->sq, qp->sq_open);
+	const struct shm_sge *sge;
+	struct shm_send_wqe wqe;
+	struct send_wr *wr = wr_at(qp, qp->sq_open);
+
+	memcpy(&wqe, slot, sizeof(wqe));
+	sge = (const struct shm_sge *)((const char *)slot + sizeof(wqe));
+	wr->wr_id = wqe.wr_id;
+	wr->first_psn = wr->end_psn = qp->rel_qp.tx_end_psn;
+	wr->remote_addr = wqe.remote_addr;
+	wr->rkey = wqe.rkey;
+	wr->imm = wqe.imm;
+	wr->op = wqe.op < SHM_WR_NB ? wqe.op : SHM_WR_SEND;
+	wr->flags = wqe.flags;
+	wr->nb_sge = wqe.nb_sge;
+	wr->opened = 0;
+	wr->whole = false;
+	wr->inline_data = (const uint8_t *)sge;
+	wr->length = wqe.flags & SHM_SEND_INLINE ? wqe.inline_len : 0;
+	memcpy(&wr->ud, &wqe.ud, sizeof(wr->ud));
+	if (wr->nb_sge <= qp->sq.max_sge)
+		for (uint32_t i = 0; i < wr->nb_sge; i++) {
+			wr->sge[i] = sge[i];
+			wr->length += wr->sge[i].length;
+		}
+	wr->status = wqe.op < SHM_WR_NB ? judge(qp, wr, wqe.inline_len) : SHM_WC_LOC_QP_OP_ERR;
+	if (wr->status == SHM_WC_SUCCESS && (OP_BIT(wr->op) & OPS_LOCAL)) {
+		wr->status = run_local(qp, &wqe);
+		wr->whole = true;
+	}
+	qp->sq_open++;
+}
+
+/* The request opened last, if some of its messages are still to be opened. */
+static struct send_wr *
+unfinished(const struct qp *qp)
+{
+	struct send_wr *wr;
+
+	if (qp->sq_open == qp->sq.head)
+		return NULL;
+	wr = wr_at(qp, qp->sq_open - 1);
+	return wr->whole ? NULL : wr;
+}
+
+bool
+wr_pending(const struct qp *qp)
+{
+	const struct send_wr *wr = unfinished(qp);
+
+	if (wr)
+		return wr->status == SHM_WC_SUCCESS;
+	return wq_posted(&qp->sq, qp->sq_open) != 0;
+}
+
+static bool
+may_open(const struct qp *qp)
+{
+	const struct rel_qp *rq = &qp->rel_qp;
+
+	return qp->state == SHM_QPS_RTS && rq->tx_end_msn - rq->tx_first_msn <= rq->msg_mask &&
+	       qp->rel->inflight_pkts < rq->window_pkts;
+}
+
+/* Give a request its next message: all of it, or a READ's next MSG_PSNS_MAX packets. */
+static void
+post_message(struct qp *qp, struct send_wr *wr, uint64_t now_ns)
+{
+	struct rel_qp *rq = &qp->rel_qp;
+	uint32_t slot = (uint32_t)rq->tx_end_msn & rq->msg_mask;
+	uint64_t left = wr->length - wr->opened;
+	uint64_t nb_psns = left ? (left + qp->mtu - 1) / qp->mtu : 1;
+	bool rd = OP_BIT(wr->op) & OPS_RD;
+
+	if (wr->op == SHM_WR_READ && nb_psns > MSG_PSNS_MAX) {
+		nb_psns = MSG_PSNS_MAX;
+		left = MSG_PSNS_MAX * qp->mtu;
+	}
+	qp->msgs[slot] = (struct rel_msg){.msn = rq->tx_end_msn,
+	                                  .first_psn = rq->tx_end_psn,
+	                                  .nb_psns = (uint32_t)nb_psns,
+	                                  .one_pkt = wr->op == SHM_WR_READ};
+	qp->tx_msgs[slot] =
+		(struct tx_msg){.wr_idx = qp->sq_open - 1, .offset = wr->opened, .length = left};
+	if (rd)
+		qp->rd_msn[(qp->rd_head + qp->nb_rd++) % WEFT_MAX_RD_ATOMIC] = rq->tx_end_msn;
+	wr->opened += left;
+	wr->whole = wr->opened == wr->length;
+	if (rq->tx_end_psn == qp->rel->tx_una)
+		qp->progress_ns = now_ns;
+	rq->tx_end_psn += nb_psns;
+	rq->tx_end_msn++;
+	wr->end_psn = rq->tx_end_psn;
+	if (qp->rel_ops->on_post)
+		qp->rel_ops->on_post(qp->rel, &qp->msgs[slot], now_ns);
+}
+
+bool
+wr_open(struct qp *qp, uint64_t now_ns)
+{
+	struct send_wr *wr;
+
+	while (may_open(qp)) {
+		wr = unfinished(qp);
+		if (!wr) {
+			if (!wq_posted(&qp->sq, qp->sq_open))
+				return false;
+			take(qp);
+			wr = wr_at(qp, qp->sq_open - 1);
+		}
+		if (wr->status != SHM_WC_SUCCESS) {
+			/* It stops what is behind it, and completes when all before it have. */
+			wr->whole = false;
+			wr_complete(qp, now_ns);
+			return false;
+		}
+		if (wr->whole) { /* a local operation */
+			wr_complete(qp, now_ns);
+			continue;
+		}
+		if ((wr->flags & SHM_SEND_FENCE) && qp->nb_rd && !wr->opened)
+			return false;
+		if ((OP_BIT(wr->op) & OPS_RD) && qp->nb_rd >= qp->attr.max_rd_atomic)
+			return false;
+		post_message(qp, wr, now_ns);
+		return true;
+	}
+	return false;
+}
+
+static void
+complete_one(struct qp *qp, const struct send_wr *wr)
+{
+	struct shm_cqe cqe = {
+		.wr_id = wr->wr_id,
+		.ts_ns = qp->nic->now_ns,
+		.byte_len = (uint32_t)wr->length,
+		.qpn = qp->qpn,
+		.op = wr_wc_op(wr->op),
+	};
+
+	batch_cqe(qp->nic, qp, qp->send_cq, &cqe, false);
+}
+
+/* A refused request reached the front: the QP ends with it. */
+static void
+refuse(struct qp *qp, uint8_t status)
+{
+	static const struct {
+		uint8_t status;
+		enum qp_reason why;
+	} reasons[] = {
+		{SHM_WC_LOC_LEN_ERR, QP_REASON_LOCAL_LENGTH},
+		{SHM_WC_LOC_PROT_ERR, QP_REASON_LOCAL_PROT},
+		{SHM_WC_MW_BIND_ERR, QP_REASON_BIND},
+	};
+	enum qp_reason why = QP_REASON_LOCAL_WQE;
+
+	for (uint32_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (reasons[i].status == status)
+			why = reasons[i].why;
+	if (qp->type == SHM_QPT_RC)
+		qp_fail(qp, why, status, qp->rel->tx_una);
+	else
+		qp_fail_sq(qp, why, status);
+}
+
+static void
+tell_drained(struct qp *qp)
+{
+	if (qp->state != SHM_QPS_SQD || qp->drained_told)
+		return;
+	qp->drained_told = true;
+	if (qp->attr.en_sqd_notify)
+		qp->nic->conf.driver->event(qp->owner, SHM_EVENT_SQ_DRAINED, qp->cookie);
+}
+
+void
+wr_complete(struct qp *qp, uint64_t now_ns)
+{
+	struct rel_qp *rq = &qp->rel_qp;
+	uint64_t una = qp->rel->tx_una;
+	uint32_t head = qp->sq.head;
+
+	(void)now_ns;
+	while (rq->tx_first_msn != rq->tx_end_msn) {
+		const struct rel_msg *m = &qp->msgs[rq->tx_first_msn & rq->msg_mask];
+
+		if (m->first_psn + m->nb_psns > una)
+			break;
+		rq->tx_first_msn++;
+	}
+	while (qp->sq.head != qp->sq_open) {
+		const struct send_wr *wr = wr_at(qp, qp->sq.head);
+
+		if (wr->end_psn > una)
+			break;
+		if (wr->status != SHM_WC_SUCCESS) {
+			refuse(qp, wr->status);
+			return;
+		}
+		if (!wr->whole)
+			break;
+		if (qp->sq_sig_all || (wr->flags & SHM_SEND_SIGNALED))
+			complete_one(qp, wr);
+		qp->sq.head++;
+	}
+	if (head != qp->sq.head)
+		wq_give_back(&qp->sq);
+	if (qp->sq.head == qp->sq_open)
+		tell_drained(qp);
+}

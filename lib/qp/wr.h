@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_WR_H
+#define WEFT_WR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "qp.h"
+
+/*
+ * Work requests: from the shared rings into private memory, read once and checked. Then, for sends,
+ * from work requests to messages with PSNs.
+ */
+
+/** A queue's slot in shared memory, index free running. */
+static inline void *
+wq_slot(const struct wq *wq, uint32_t idx)
+{
+	return (char *)wq->ring + SHM_WQ_SLOTS + (uint64_t)(idx & (wq->nb_slots - 1)) * wq->stride;
+}
+
+/** WQEs posted from index on; never more than there are slots, whatever the application wrote. */
+static inline uint32_t
+wq_posted(const struct wq *wq, uint32_t from)
+{
+	uint32_t tail, nb;
+
+	if (!wq->ring)
+		return 0;
+	tail = atomic_load_explicit(&wq->ring->ring.tail, memory_order_acquire);
+	nb = tail - from;
+	return nb <= wq->nb_slots - (from - wq->head) ? nb : 0;
+}
+
+/** Let the application use the slots below head again. */
+static inline void
+wq_give_back(struct wq *wq)
+{
+	if (wq->ring)
+		atomic_store_explicit(&wq->ring->ring.head, wq->head, memory_order_release);
+}
+
+enum recv_take {
+	RECV_NONE, /**< nothing posted */
+	RECV_OK,
+	RECV_BAD, /**< taken, but it names more entries than the queue allows */
+};
+/** Take the oldest receive WQE; its slot is given back by wq_give_back. */
+enum recv_take wq_take_recv(struct wq *wq, struct recv_wr *wr);
+
+/** The private copy of an opened send. */
+static inline struct send_wr *
+wr_at(const struct qp *qp, uint32_t idx)
+{
+	return (struct send_wr *)(qp->wrs + (uint64_t)(idx & (qp->sq.nb_slots - 1)) * qp->wr_size);
+}
+
+/** enum shm_wc_op of an enum shm_wr_op; SEND for what is none. */
+uint8_t wr_wc_op(uint8_t op);
+
+/** Whether more can be opened when slots allow: posted, or a READ in parts. */
+bool wr_pending(const struct qp *qp);
+
+/**
+ * Open the next message: assign PSNs and tell the engine. A local operation (bind, invalidate) is
+ * executed; a request that is refused is noted and completes in its turn.
+ *
+ * @return true if the engine was told of a new message; false if there is nothing to open now.
+ */
+bool wr_open(struct qp *qp, uint64_t now_ns);
+
+/** Complete what can be, from the oldest send on. */
+void wr_complete(struct qp *qp, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "stack.h"
+
+#include <string.h>
+
+#include "batch.h"
+#include "comp.h"
+#include "dgram.h"
+#include "qp.h"
+#include "rc.h"
+#include "resp.h"
+
+/* The way in. A packet is judged from the outside in; the first thing wrong drops it. */
+
+static const uint8_t ecn_ce = 3;
+
+static bool
+is_own(const struct nic *nic, const struct ip_addr *ip)
+{
+	for (uint32_t i = 0; i < nic->nb_gids; i++)
+		if (!memcmp(&nic->gids[i], ip, sizeof(*ip)))
+			return true;
+	return false;
+}
+
+static bool
+receives(const struct qp *qp)
+{
+	return qp->state == SHM_QPS_RTR || qp->state == SHM_QPS_RTS || qp->state == SHM_QPS_SQD ||
+	       qp->state == SHM_QPS_SQE;
+}
+
+/* The transport bits of the opcode are the QP's; a CNP is for any. */
+static bool
+same_transport(const struct qp *qp, uint8_t opcode)
+{
+	static const uint8_t transport[] = {
+		[SHM_QPT_RC] = OP_RC, [SHM_QPT_UC] = OP_UC, [SHM_QPT_UD] = OP_UD};
+
+	return opcode == OP_CNP || (opcode & 0xe0) == transport[qp->type];
+}
+
+/* The QP of a packet whose ICRC is right, if it may have it; else the drop is counted. */
+static struct qp *
+qp_of(struct nic *nic, const struct wire_pkt *w)
+{
+	struct qp *qp = qp_find(nic, w->dest_qpn);
+	enum drop why;
+
+	if (!qp)
+		why = DROP_NO_QP;
+	else if (!same_transport(qp, w->opcode))
+		why = DROP_QP_TYPE;
+	else if (!receives(qp))
+		why = DROP_QP_STATE;
+	else if ((w->pkey & 0x7fff) != (PKEY_DEFAULT & 0x7fff))
+		why = DROP_PKEY;
+	else if (qp->type == SHM_QPT_UD ? !is_own(nic, &w->dst)
+	                                : memcmp(&w->src, &qp->peer_ip, sizeof(w->src)) ||
+	                                          memcmp(&w->dst, &qp->own_ip, sizeof(w->dst)))
+		why = DROP_ADDRESS;
+	else
+		return qp;
+	nic_drop(nic, why);
+	return NULL;
+}
+
+/* Congestion marks are the receiver's business: it asks the sender to slow down. */
+static void
+notice_ecn(struct qp *qp, const struct wire_pkt *w, uint32_t bytes, uint64_t now_ns)
+{
+	struct nic *nic = qp->nic;
+	struct cc_rx rx = {.bytes = bytes, .ce = (w->tos & 3) == ecn_ce};
+
+	nic->stats.np_ecn_marked_roce_packets += rx.ce;
+	if (!qp->cc_ops->on_rx || qp->cc_ops->on_rx(qp->cc, &rx, now_ns) != CC_FEEDBACK_CNP)
+		return;
+	qp->cnp_due = true;
+	if (!list_is_linked(&qp->resp_link))
+		list_add_tail(&nic->resp_qps, &qp->resp_link);
+}
+
+static void
+on_cnp(struct qp *qp, uint64_t now_ns)
+{
+	qp->nic->stats.rp_cnp_handled++;
+	if (qp->cc_ops->on_cnp && qp->state != SHM_QPS_RTR)
+		qp->cc_ops->on_cnp(qp->cc, &qp->nic->cc_nic, now_ns);
+	comp_arm(qp);
+}
+
+/* The first packet of the peer says that it is there. */
+static void
+notice_peer(struct qp *qp)
+{
+	if (qp->state != SHM_QPS_RTR || qp->comm_est)
+		return;
+	qp->comm_est = true;
+	qp->nic->conf.driver->event(qp->owner, SHM_EVENT_COMM_EST, qp->cookie);
+}
+
+static void
+rx_roce(struct nic *nic, const struct pkt *p, const struct wire_pkt *w, uint64_t now_ns)
+{
+	struct qp *qp;
+
+	if (!wire_icrc_ok(p->data, w)) {
+		nic_drop(nic, DROP_ICRC);
+		return;
+	}
+	qp = qp_of(nic, w);
+	if (!qp)
+		return;
+	if (w->opcode == OP_CNP) {
+		on_cnp(qp, now_ns);
+		return;
+	}
+	if (!(w->op->flags & OPF_ACK))
+		notice_ecn(qp, w, p->len, now_ns);
+	if (qp->type == SHM_QPT_UD) {
+		ud_rx(qp, w, p->data);
+		return;
+	}
+	notice_peer(qp);
+	if (qp->type == SHM_QPT_UC)
+		uc_rx(qp, w, now_ns);
+	else if (w->op->flags & OPF_REQUEST)
+		resp_rx(qp, w, now_ns);
+	else
+		rc_answer(qp, w, now_ns);
+}
+
+static bool
+for_us(const struct nic *nic, const uint8_t *dmac)
+{
+	return (dmac[0] & 1) || !memcmp(dmac, nic->conf.mac, 6);
+}
+
+static void
+rx_one(struct nic *nic, const struct pkt *p, uint64_t now_ns)
+{
+	struct wire_pkt w;
+	enum wire_bad bad;
+
+	nic->stats.rx_packets++;
+	nic->stats.rx_bytes += p->len;
+	switch (wire_parse(p->data, p->len, &w, &bad)) {
+	case WIRE_ROCE:
+		if (for_us(nic, p->data))
+			rx_roce(nic, p, &w, now_ns);
+		else
+			nic_drop(nic, DROP_NOT_ROCE);
+		break;
+	case WIRE_ARP:
+	case WIRE_ND:
+		neigh_rx(nic->neigh, p->data, p->len, now_ns);
+		break;
+	case WIRE_PFC:
+	case WIRE_OTHER:
+		nic_drop(nic, DROP_NOT_ROCE);
+		break;
+	case WIRE_BAD:
+		nic->stats.bad[bad]++;
+		break;
+	}
+}
+
+void
+stack_rx(struct nic *nic, struct pkt **pkts, uint32_t n, uint64_t now_ns)
+{
+	nic->now_ns = now_ns;
+	for (uint32_t i = 0; i < n; i++) {
+		if (nic->batch->nb_runs_in + BATCH_PKT_RUNS > BATCH_RUNS)
+			batch_flush_in(nic);
+		rx_one(nic, pkts[i], now_ns);
+	}
+	batch_flush_in(nic);
+	pkt_free(pkts, n);
+}

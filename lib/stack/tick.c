@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "stack.h"
+
+#include "batch.h"
+#include "comp.h"
+#include "qp.h"
+
+static void
+rx_loop(struct nic *nic, uint64_t now_ns)
+{
+	struct pkt *pkts[STACK_BURST];
+	uint32_t n = 0;
+
+	while (n < STACK_BURST && (pkts[n] = pkt_queue_pop(&nic->loop)))
+		n++;
+	if (n)
+		stack_rx(nic, pkts, n, now_ns);
+}
+
+void
+stack_tick(struct nic *nic, uint64_t now_ns)
+{
+	struct wheel_timer *t;
+
+	nic->now_ns = now_ns;
+	rx_loop(nic, now_ns);
+	while ((t = wheel_expired(&nic->wheel, now_ns)))
+		comp_timer(container_of(t, struct qp, timer), now_ns);
+	batch_flush_in(nic);
+}
+
+uint64_t
+stack_next_ns(const struct nic *nic)
+{
+	uint64_t next[] = {
+		sched_next_ns(&nic->sched),
+		wheel_next_ns(&nic->wheel),
+		neigh_next_ns(nic->neigh),
+	};
+	uint64_t min = NEVER_NS;
+
+	if (!list_is_empty(&nic->resp_qps) || nic->loop.nb_pkts)
+		return 0;
+	for (uint32_t i = 0; i < sizeof(next) / sizeof(next[0]); i++)
+		min = next[i] < min ? next[i] : min;
+	return min;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "stack.h"
+
+#include <string.h>
+
+#include "batch.h"
+#include "comp.h"
+#include "qp.h"
+#include "req.h"
+#include "resp.h"
+#include "wr.h"
+
+/* The way out: answers first, then whoever's turn it is; then payload is gathered for all. */
+
+static bool
+room(const struct nic *nic, uint32_t max)
+{
+	return nic->batch->nb_out < max && batch_out_fits(nic->batch);
+}
+
+/* Acknowledgements wait for no pace: they let the peer go on. One per QP and turn. */
+static void
+plan_acks(struct nic *nic, uint32_t max)
+{
+	while (room(nic, max) && !list_is_empty(&nic->resp_qps)) {
+		struct qp *qp = container_of(list_pop(&nic->resp_qps), struct qp, resp_link);
+
+		if (!qp->cnp_due && !resp_is_ack(qp))
+			continue;
+		resp_tx_ack(qp);
+		if (qp->cnp_due || resp_is_ack(qp))
+			list_add_tail(&nic->resp_qps, &qp->resp_link);
+		else if (resp_is_read(qp))
+			sched_wake(&nic->sched, &qp->sched, nic->now_ns);
+	}
+}
+
+/* Its congestion control's rate, or the application's limit; the port itself keeps line rate. */
+static uint64_t
+rate_of(const struct qp *qp)
+{
+	uint64_t limit = (uint64_t)qp->attr.rate_limit_kbps * 1000;
+	uint64_t rate = limit && limit < qp->cc->rate_bps ? limit : qp->cc->rate_bps;
+
+	return rate < qp->nic->conf.line_rate_bps ? rate : SCHED_UNPACED;
+}
+
+/* READ responses and requests take turns within a QP. */
+static uint32_t
+plan_one(struct qp *qp, uint64_t now_ns)
+{
+	uint32_t bytes = 0;
+
+	qp->resp_turn = !qp->resp_turn;
+	if (qp->resp_turn && resp_is_read(qp))
+		return resp_tx_read(qp);
+	bytes = req_tx(qp, now_ns);
+	if (!bytes && resp_is_read(qp))
+		bytes = resp_tx_read(qp);
+	return bytes;
+}
+
+static void
+plan_turn(struct qp *qp, uint32_t max, uint64_t now_ns)
+{
+	struct nic *nic = qp->nic;
+	bool more = true;
+
+	while (more && room(nic, max) && sched_may_send(&qp->sched, now_ns)) {
+		uint32_t bytes = plan_one(qp, now_ns);
+
+		more = bytes != 0;
+		if (more)
+			sched_sent(&qp->sched, bytes, rate_of(qp), now_ns);
+	}
+	comp_arm(qp);
+	sched_done(&nic->sched, &qp->sched, more, now_ns);
+}
+
+/* A datagram is done when its payload has been taken; what was planned says which QPs sent. */
+static void
+complete_datagrams(struct qp **qps, uint32_t n, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < n; i++)
+		wr_complete(qps[i], now_ns);
+}
+
+/* Frames to the own MAC come back at the next turn: a learning switch would drop them. */
+static uint32_t
+keep_own(struct nic *nic, struct pkt **pkts, uint32_t n)
+{
+	uint32_t out = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		nic->stats.tx_packets++;
+		nic->stats.tx_bytes += pkts[i]->len;
+		if (memcmp(pkts[i]->data, nic->conf.mac, sizeof(nic->conf.mac)))
+			pkts[out++] = pkts[i];
+		else
+			pkt_queue_push(&nic->loop, pkts[i]);
+	}
+	return out;
+}
+
+uint32_t
+stack_tx(struct nic *nic, struct pkt **pkts, uint32_t max, uint64_t now_ns)
+{
+	struct batch *b = nic->batch;
+	struct qp *dgram[BATCH_PKTS];
+	uint32_t n, nb_dgram = 0;
+	struct sched_ent *e;
+
+	nic->now_ns = now_ns;
+	if (max > STACK_BURST)
+		max = STACK_BURST;
+	n = neigh_tx(nic->neigh, pkts, max, now_ns);
+	plan_acks(nic, max - n);
+	while (room(nic, max - n) && (e = sched_next(&nic->sched, now_ns)))
+		plan_turn(container_of(e, struct qp, sched), max - n, now_ns);
+	for (uint32_t i = 0; i < b->nb_out; i++)
+		if (b->out[i].qp->type != SHM_QPT_RC)
+			dgram[nb_dgram++] = b->out[i].qp;
+	n += keep_own(nic, pkts + n, batch_flush_out(nic, pkts + n));
+	complete_datagrams(dgram, nb_dgram, now_ns);
+	batch_flush_in(nic);
+	return n;
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "world.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bind.h"
+
+#define FRAME_ROOM 4352
+
+struct world_event world_events[64];
+uint32_t world_nb_events;
+
+static void
+note(struct world_event e)
+{
+	if (world_nb_events < 64)
+		world_events[world_nb_events] = e;
+	world_nb_events++;
+}
+
+static void
+on_notify(void *owner, uint32_t channel, uint64_t cookie)
+{
+	(void)owner;
+	note((struct world_event){.notify = true, .type = channel, .cookie = cookie});
+}
+
+static void
+on_event(void *owner, uint32_t type, uint64_t cookie)
+{
+	(void)owner;
+	note((struct world_event){.type = type, .cookie = cookie});
+}
+
+static const struct nic_driver driver = {.notify = on_notify, .event = on_event};
+
+/* Defaults of an engine's parameters, in memory that lives as long as the test. */
+static const void *
+defaults(const struct engine_info *info)
+{
+	char *params;
+
+	if (!info->params_size)
+		return NULL;
+	params = calloc(1, info->params_size);
+	assert(params);
+	for (const struct param_desc *d = info->params; d->name; d++)
+		switch (d->type) {
+		case PARAM_U32:
+			*(uint32_t *)(params + d->offset) = (uint32_t)d->def;
+			break;
+		case PARAM_U64:
+			*(uint64_t *)(params + d->offset) = (uint64_t)d->def;
+			break;
+		case PARAM_F64:
+			*(double *)(params + d->offset) = d->def;
+			break;
+		}
+	return params;
+}
+
+static void
+free_params(const struct nic *nic)
+{
+	free((void *)nic->conf.rel_params);
+	free((void *)nic->conf.cc_params);
+	free((void *)nic->conf.lb_params);
+}
+
+static void
+open_nic(struct world *w, int side)
+{
+	static const char *const names[] = {"side0", "side1"};
+	struct ip_addr ips[2] = {
+		{{[10] = 0xff, 0xff, 10, 0, 0, (uint8_t)(side + 1)}},
+		{{0xfd, 0, [15] = (uint8_t)(side + 1)}},
+	};
+	struct nic_conf conf = {
+		.name = names[side],
+		.mac = {2, 0, 0, 0, 0, (uint8_t)(side + 1)},
+		.ips = ips,
+		.nb_ips = 2,
+		.ip_mtu_bytes = 4200,
+		.traffic_class = -1,
+		.line_rate_bps = UINT64_C(100000000000),
+		.base_rtt_ns = 10000,
+		.window_pkts = w->conf.window_pkts,
+		.seed = 1234 + (uint64_t)side,
+		.rel = reliability_find("gbn"),
+		.rel_dgram = reliability_find("none"),
+		.cc = cc_find("fixed"),
+		.lb = lb_find("fixed", LB_HOST),
+		.driver = &driver,
+		.pool = w->pool,
+	};
+
+	conf.rel_params = defaults(&conf.rel->info);
+	conf.cc_params = defaults(&conf.cc->info);
+	conf.lb_params = defaults(&conf.lb->info);
+	if (w->conf.rate_bps)
+		memcpy((void *)conf.cc_params, &w->conf.rate_bps, sizeof(uint64_t));
+	w->nic[side] = nic_create(&conf, w->now_ns);
+	assert(w->nic[side]);
+}
+
+void
+world_open(struct world *w, const struct world_conf *conf)
+{
+	static const struct fault_params none;
+
+	*w = (struct world){.conf = conf ? *conf : (struct world_conf){0}, .now_ns = 1000000};
+	if (!w->conf.nb_pkts)
+		w->conf.nb_pkts = 4096;
+	if (!w->conf.depth)
+		w->conf.depth = 1024;
+	if (!w->conf.step_ns)
+		w->conf.step_ns = 1000;
+	if (!w->conf.window_pkts)
+		w->conf.window_pkts = 256;
+	world_nb_events = 0;
+	w->pool = pkt_pool_mem_create(w->conf.nb_pkts, FRAME_ROOM);
+	assert(w->pool && !port_mem_create_pair(w->conf.depth, w->port));
+	if (memcmp(&w->conf.fault, &none, sizeof(none)))
+		assert(!port_fault_wrap(w->port[0], &w->conf.fault, w->pool, &w->port[0]));
+	open_nic(w, 0);
+	open_nic(w, 1);
+}
+
+void
+world_close(struct world *w)
+{
+	for (int i = 0; i < 2; i++) {
+		free_params(w->nic[i]);
+		nic_destroy(w->nic[i]);
+		w->port[i]->ops->close(w->port[i]);
+	}
+	pkt_pool_mem_destroy(w->pool);
+}
+
+static void
+step_side(struct world *w, int i)
+{
+	struct pkt *pkts[STACK_BURST];
+	struct port *port = w->port[i];
+	uint32_t n = port->ops->rx_burst(port, pkts, STACK_BURST, w->now_ns), sent;
+
+	for (uint32_t k = 0; k < n && w->conf.tap; k++)
+		w->conf.tap(w->conf.tap_arg, pkts[k]);
+	if (n)
+		stack_rx(w->nic[i], pkts, n, w->now_ns);
+	stack_tick(w->nic[i], w->now_ns);
+	n = stack_tx(w->nic[i], pkts, STACK_BURST, w->now_ns);
+	sent = port->ops->tx_burst(port, pkts, n, w->now_ns);
+	pkt_free(pkts + sent, n - sent);
+}
+
+void
+world_step(struct world *w)
+{
+	w->now_ns += w->conf.step_ns;
+	step_side(w, 0);
+	step_side(w, 1);
+}
+
+void
+world_run(struct world *w, uint64_t turns)
+{
+	while (turns--)
+		world_step(w);
+}
+
+static uint32_t
+pow2(uint32_t n)
+{
+	uint32_t p = 1;
+
+	while (p < n)
+		p *= 2;
+	return p;
+}
+
+static void *
+ring(size_t header, uint32_t nb_slots, uint32_t stride)
+{
+	size_t size = (header + (size_t)nb_slots * stride + 63) & ~(size_t)63;
+	void *p = aligned_alloc(64, size);
+
+	assert(p);
+	memset(p, 0, size);
+	return p;
+}
+
+static void
+open_cq(struct app_cq *c, uint32_t depth, uint32_t channel)
+{
+	c->nb_slots = pow2(depth);
+	c->ring = ring(SHM_CQ_SLOTS, c->nb_slots, sizeof(struct shm_cqe));
+	c->head = 0;
+	c->cq = cq_create(c->ring, c->nb_slots, channel, 0xc0, NULL);
+	assert(c->cq);
+}
+
+static void
+open_wq(struct app_wq *q, uint32_t depth, uint32_t stride)
+{
+	*q = (struct app_wq){.nb_slots = pow2(depth), .stride = stride};
+	q->ring = ring(SHM_WQ_SLOTS, q->nb_slots, stride);
+}
+
+void
+app_open(struct app_qp *a, struct world *w, int side, const struct app_conf *conf)
+{
+	struct app_conf c = conf ? *conf : (struct app_conf){0};
+	struct qp_init init;
+
+	c.type = c.type ? c.type : SHM_QPT_RC;
+	c.depth = c.depth ? c.depth : 64;
+	c.max_sge = c.max_sge ? c.max_sge : 4;
+	c.cq_depth = c.cq_depth ? c.cq_depth : 4 * c.depth;
+	*a = (struct app_qp){.world = w, .side = side, .srq = c.srq};
+	open_cq(&a->scq, c.cq_depth, c.channel);
+	open_cq(&a->rcq, c.cq_depth, c.channel);
+	open_wq(&a->sq, c.depth, sq_stride(c.max_sge, WEFT_MAX_INLINE));
+	if (!c.srq)
+		open_wq(&a->rq, c.depth, rq_stride(c.max_sge));
+	init = (struct qp_init){
+		.type = c.type,
+		.pd = PD,
+		.send_cq = a->scq.cq,
+		.recv_cq = a->rcq.cq,
+		.srq = c.srq ? c.srq->srq : NULL,
+		.cap = {c.depth, c.srq ? 0 : c.depth, c.max_sge, c.max_sge, WEFT_MAX_INLINE},
+		.sq_sig_all = c.sig_all,
+		.sq = a->sq.ring,
+		.rq = a->rq.ring,
+		.sq_slots = a->sq.nb_slots,
+		.rq_slots = a->rq.nb_slots,
+		.sq_stride = a->sq.stride,
+		.rq_stride = a->rq.stride,
+		.cookie = 0x100 + (uint64_t)side,
+	};
+	a->qp = qp_create(w->nic[side], &init);
+	assert(a->qp);
+}
+
+void
+app_close(struct app_qp *a)
+{
+	qp_destroy(a->qp);
+	assert(!cq_destroy(a->scq.cq) && !cq_destroy(a->rcq.cq));
+	free(a->scq.ring);
+	free(a->rcq.ring);
+	free(a->sq.ring);
+	free(a->rq.ring);
+}
+
+void
+app_srq_open(struct app_srq *s, struct world *w, int side, uint32_t depth, uint32_t max_sge)
+{
+	open_wq(&s->wq, depth, rq_stride(max_sge));
+	s->srq = srq_create(w->nic[side], PD, s->wq.ring, s->wq.nb_slots, depth, max_sge, 0x50,
+	                    NULL);
+	assert(s->srq);
+}
+
+void
+app_srq_close(struct app_srq *s)
+{
+	assert(!srq_destroy(s->srq));
+	free(s->wq.ring);
+}
+
+struct shm_qp_attr
+app_attr(const struct app_qp *a, const struct app_qp *peer)
+{
+	uint8_t gid = a->world->conf.ipv6 ? 2 : 1;
+	struct shm_qp_attr attr = {
+		.path_mtu = 3,
+		.port_num = 1,
+		.timeout = 8,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.min_rnr_timer = 1,
+		.max_rd_atomic = 4,
+		.max_dest_rd_atomic = 4,
+		.access = SHM_ACCESS_LOCAL_WRITE | SHM_ACCESS_REMOTE_WRITE |
+	                  SHM_ACCESS_REMOTE_READ | SHM_ACCESS_REMOTE_ATOMIC,
+		.qkey = 0x1234,
+		.dest_qpn = peer->qp->qpn,
+		.rq_psn = peer->side ? 0xfffff0 : 0x7ffffe,
+		.sq_psn = a->side ? 0xfffff0 : 0x7ffffe,
+		.av = {.sgid_index = gid, .hop_limit = 64},
+	};
+
+	memcpy(attr.av.dgid, peer->qp->nic->gids[gid].b, 16);
+	return attr;
+}
+
+int
+app_to(struct app_qp *a, const struct shm_qp_attr *attr, uint8_t state)
+{
+	static const uint32_t masks[SHM_QPS_NB][5] = {
+		[SHM_QPS_INIT] = {[SHM_QPT_RC] = 0x39, [SHM_QPT_UC] = 0x39, [SHM_QPT_UD] = 0x71},
+		[SHM_QPS_RTR] =
+			{[SHM_QPT_RC] = 0x129181, [SHM_QPT_UC] = 0x101181, [SHM_QPT_UD] = 1},
+		[SHM_QPS_RTS] =
+			{[SHM_QPT_RC] = 0x12e01, [SHM_QPT_UC] = 0x10001, [SHM_QPT_UD] = 0x10001},
+	};
+	struct shm_qp_attr to = *attr;
+	uint32_t mask = masks[state][a->qp->type];
+
+	to.state = state;
+	return qp_modify(a->qp, &to, mask ? mask : SHM_QP_STATE, a->world->now_ns);
+}
+
+void
+app_connect(struct app_qp *a, struct app_qp *b)
+{
+	struct shm_qp_attr at = app_attr(a, b), bt = app_attr(b, a);
+
+	assert(!app_to(a, &at, SHM_QPS_INIT) && !app_to(b, &bt, SHM_QPS_INIT));
+	assert(!app_to(a, &at, SHM_QPS_RTR) && !app_to(b, &bt, SHM_QPS_RTR));
+	assert(!app_to(a, &at, SHM_QPS_RTS) && !app_to(b, &bt, SHM_QPS_RTS));
+}
+
+void
+app_reg(struct app_mr *m, struct world *w, int side, void *buf, uint64_t len, uint32_t access)
+{
+	m->seg = (struct mem_seg){.va = (uintptr_t)buf, .len = len, .map = buf};
+	m->mem = (struct mem){.nb_segs = 1, .segs = &m->seg};
+	m->mr = mr_create(w->nic[side], PD, access, (uintptr_t)buf, (uintptr_t)buf, len, &m->mem);
+	assert(m->mr);
+}
+
+static char *
+slot(struct app_wq *q)
+{
+	return (char *)q->ring + SHM_WQ_SLOTS + (size_t)(q->tail & (q->nb_slots - 1)) * q->stride;
+}
+
+static void
+publish(struct app_wq *q)
+{
+	q->tail++;
+	atomic_store_explicit(&q->ring->ring.tail, q->tail, memory_order_release);
+}
+
+void
+app_post_send(struct app_qp *a, const struct shm_send_wqe *wqe, const struct shm_sge *sge)
+{
+	char *at = slot(&a->sq);
+
+	memcpy(at, wqe, sizeof(*wqe));
+	memcpy(at + sizeof(*wqe), sge, wqe->nb_sge * sizeof(*sge));
+	publish(&a->sq);
+	qp_doorbell(a->qp, a->world->now_ns);
+}
+
+void
+app_post_inline(struct app_qp *a, struct shm_send_wqe wqe, const void *data, uint32_t len)
+{
+	char *at = slot(&a->sq);
+
+	wqe.flags |= SHM_SEND_INLINE;
+	wqe.inline_len = len;
+	memcpy(at, &wqe, sizeof(wqe));
+	memcpy(at + sizeof(wqe), data, len);
+	publish(&a->sq);
+	qp_doorbell(a->qp, a->world->now_ns);
+}
+
+static void
+post_recv(struct app_wq *q, uint64_t wr_id, const struct shm_sge *sge, uint32_t nb_sge)
+{
+	struct shm_recv_wqe wqe = {.wr_id = wr_id, .nb_sge = nb_sge};
+	char *at = slot(q);
+
+	memcpy(at, &wqe, sizeof(wqe));
+	memcpy(at + sizeof(wqe), sge, nb_sge * sizeof(*sge));
+	publish(q);
+}
+
+void
+app_post_recv(struct app_qp *a, uint64_t wr_id, const struct shm_sge *sge, uint32_t nb_sge)
+{
+	post_recv(&a->rq, wr_id, sge, nb_sge);
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load(&a->rq.ring->need_bell))
+		qp_doorbell(a->qp, a->world->now_ns);
+}
+
+void
+app_srq_post(struct app_srq *s, uint64_t wr_id, const struct shm_sge *sge, uint32_t nb_sge)
+{
+	post_recv(&s->wq, wr_id, sge, nb_sge);
+}
+
+bool
+app_poll(struct app_cq *c, struct shm_cqe *cqe)
+{
+	if (atomic_load_explicit(&c->ring->ring.tail, memory_order_acquire) == c->head)
+		return false;
+	*cqe = *cq_slot(c->ring, c->nb_slots, c->head);
+	c->head++;
+	atomic_store_explicit(&c->ring->ring.head, c->head, memory_order_release);
+	return true;
+}
+
+bool
+app_wait(struct world *w, struct app_cq *c, struct shm_cqe *cqe, uint64_t turns)
+{
+	while (!app_poll(c, cqe)) {
+		if (!turns--)
+			return false;
+		world_step(w);
+	}
+	return true;
+}

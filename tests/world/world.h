@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_TESTS_WORLD_H
+#define WEFT_TESTS_WORLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fault.h"
+#include "mem.h"
+#include "nic.h"
+#include "port.h"
+#include "qp.h"
+#include "stack.h"
+
+/*
+ * Two host stacks back to back over in-memory ports, under a fake clock, with applications that use
+ * the rings as the client library does. No EAL, no threads, no real time.
+ */
+
+struct world_conf {
+	uint32_t nb_pkts;          /**< of the pool; 0 = 4096 */
+	uint32_t depth;            /**< frames on their way each direction; 0 = 1024 */
+	uint64_t step_ns;          /**< of the fake clock per turn; 0 = 1000 */
+	uint32_t window_pkts;      /**< 0 = 256 */
+	bool ipv6;                 /**< use the GIDs of IPv6 addresses */
+	struct fault_params fault; /**< on side 0's port; all zero = none */
+	uint64_t rate_bps;         /**< parameter of cc fixed; 0 = line rate */
+	void (*tap)(void *arg, const struct pkt *pkt); /**< sees every frame that arrives */
+	void *tap_arg;
+};
+
+/** Asynchronous events and notifications, newest last. */
+struct world_event {
+	bool notify;
+	uint32_t type; /**< enum shm_event_type, or the channel */
+	uint64_t cookie;
+};
+
+struct world {
+	struct world_conf conf;
+	uint64_t now_ns;
+	struct pkt_pool *pool;
+	struct port *port[2];
+	struct nic *nic[2];
+};
+
+extern struct world_event world_events[64];
+extern uint32_t world_nb_events;
+
+void world_open(struct world *w, const struct world_conf *conf);
+/** Everything must have been closed; checks that no packet leaked. */
+void world_close(struct world *w);
+/** One turn of both stacks. */
+void world_step(struct world *w);
+/** So many turns. */
+void world_run(struct world *w, uint64_t turns);
+
+/** A work queue or CQ in plain memory, as an application sees it. */
+struct app_cq {
+	struct cq *cq;
+	struct shm_cq *ring;
+	uint32_t nb_slots, head;
+};
+struct app_wq {
+	struct shm_wq *ring;
+	uint32_t nb_slots, stride, tail;
+};
+struct app_srq {
+	struct srq *srq;
+	struct app_wq wq;
+};
+struct app_qp {
+	struct world *world;
+	int side;
+	struct qp *qp;
+	struct app_cq scq, rcq;
+	struct app_wq sq, rq;
+	struct app_srq *srq;
+};
+
+struct app_conf {
+	uint8_t type;      /**< 0 = RC */
+	uint32_t depth;    /**< of both queues; 0 = 64 */
+	uint32_t max_sge;  /**< 0 = 4 */
+	uint32_t cq_depth; /**< 0 = 4 x depth */
+	bool sig_all;
+	struct app_srq *srq;
+	uint32_t channel; /**< of its CQs; 0 = none */
+};
+
+/** A QP in RESET on one side. */
+void app_open(struct app_qp *a, struct world *w, int side, const struct app_conf *conf);
+void app_close(struct app_qp *a);
+void app_srq_open(struct app_srq *s, struct world *w, int side, uint32_t depth, uint32_t max_sge);
+void app_srq_close(struct app_srq *s);
+
+/** Attributes with sensible values for a connection to peer. */
+struct shm_qp_attr app_attr(const struct app_qp *a, const struct app_qp *peer);
+/** RESET to RTS towards each other; attr overrides what is not 0 in it (NULL = nothing). */
+void app_connect(struct app_qp *a, struct app_qp *b);
+int app_to(struct app_qp *a, const struct shm_qp_attr *attr, uint8_t state);
+
+/** Register plain memory of the test; the mem is the caller's to keep. */
+struct app_mr {
+	struct mr *mr;
+	struct mem mem;
+	struct mem_seg seg;
+};
+void app_reg(struct app_mr *m, struct world *w, int side, void *buf, uint64_t len, uint32_t access);
+
+/** Post and ring. The WQE is copied; entries or inline bytes follow it. */
+void app_post_send(struct app_qp *a, const struct shm_send_wqe *wqe, const struct shm_sge *sge);
+void app_post_inline(struct app_qp *a, struct shm_send_wqe wqe, const void *data, uint32_t len);
+void app_post_recv(struct app_qp *a, uint64_t wr_id, const struct shm_sge *sge, uint32_t nb_sge);
+void app_srq_post(struct app_srq *s, uint64_t wr_id, const struct shm_sge *sge, uint32_t nb_sge);
+/** Take one completion. */
+bool app_poll(struct app_cq *cq, struct shm_cqe *cqe);
+/** Run until one comes, at most so many turns; false if none did. */
+bool app_wait(struct world *w, struct app_cq *cq, struct shm_cqe *cqe, uint64_t turns);
+
+#define PD 7
+
+#endif
