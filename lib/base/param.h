@@ -3,6 +3,12 @@
 #define WEFT_PARAM_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+/**
+ * @file
+ * Tunables by name: tables that describe params structs, and texts that change them.
+ */
 
 /** How a parameter lies in its params struct. */
 enum param_type {
@@ -15,7 +21,8 @@ enum param_type {
  * One tunable of an engine or of any other part with a params struct.
  *
  * Tables of these are static const and end with a NULL name. def, min and max are in the unit
- * named; as doubles they are exact for integers up to 2^53.
+ * named; as doubles they are exact for integers up to 2^53, which is also the most that max can be
+ * for integers.
  */
 struct param_desc {
 	const char *name; /**< key in a conf file, without a unit: values have it (renak = 4us) */
@@ -23,8 +30,35 @@ struct param_desc {
 	size_t offset; /**< of the member in the params struct */
 	double def;    /**< min <= def <= max */
 	double min, max;
-	const char *unit;   /**< "ns", "bps", "B", "pkt", "ppm", or "1" for a plain number */
+	const char *unit;   /**< "ns", "bps", "B", "pkt", or "1" for a plain number */
 	const char *source; /**< parent of the default, e.g. "IRN SIGCOMM'18 s3.2", "our choice" */
 };
+
+/** Set all members that descs (NULL = none) describes to their defaults. */
+void param_defaults(const struct param_desc *descs, void *params);
+
+/** The description of a name, or NULL. */
+const struct param_desc *param_find(const struct param_desc *descs, const char *name);
+
+/**
+ * Set one member from text.
+ *
+ * The text has a unit of the parameter's kind (units.h); a real number may be written in percent.
+ *
+ * @param descs      NULL = no parameters.
+ * @param why, size  gets one line on error: what is wrong with name or text, the nearest known
+ * name, the range.
+ * @return           0, -ENOENT (no such name), -EINVAL (not such a number), -ERANGE; params are
+ *                   unchanged on error.
+ */
+int param_set(const struct param_desc *descs, void *params, const char *name, const char *text,
+              char *why, size_t size);
+
+/** Text that is long enough for all of param_format. */
+#define PARAM_TEXT_MAX 32
+
+/** Write a member's present value so that param_set reads it back. Returns text. */
+const char *param_format(const struct param_desc *desc, const void *params,
+                         char text[PARAM_TEXT_MAX]);
 
 #endif
