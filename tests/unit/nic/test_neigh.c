@@ -21,13 +21,11 @@ struct host {
 	struct neigh_table *table;
 };
 
-#define IPV4(n)                                                                                    \
-	(struct ip_addr)                                                                           \
-	{                                                                                          \
-		{                                                                                  \
-			[10] = 0xff, 0xff, 10, 77, 0, (uint8_t)(n)                                 \
-		}                                                                                  \
-	}
+static struct ip_addr
+ipv4(uint8_t n)
+{
+	return (struct ip_addr){{[10] = 0xff, 0xff, 10, 77, 0, n}};
+}
 
 static struct ip_addr
 ipv6(uint8_t n)
@@ -40,7 +38,7 @@ host_open(struct host *h, uint8_t n, uint32_t max_neighs)
 {
 	*h = (struct host){
 		.self = {.mac = {0x02, 0, 0, 0, 0, n}, .ips = h->ips, .nb_ips = 2},
-		.ips = {IPV4(n), ipv6(n)},
+		.ips = {ipv4(n), ipv6(n)},
 		.pool = pkt_pool_mem_create(NB_PKTS, 128),
 	};
 	h->table = neigh_create(&h->self, h->pool, max_neighs);
@@ -53,6 +51,14 @@ host_close(struct host *h)
 	neigh_destroy(h->table);
 	cr_expect_eq(pkt_pool_mem_nb_free(h->pool), NB_PKTS);
 	pkt_pool_mem_destroy(h->pool);
+}
+
+static struct neigh *
+get_ipv4(struct host *h, uint8_t n, uint64_t now_ns)
+{
+	struct ip_addr ip = ipv4(n);
+
+	return neigh_get(h->table, &ip, now_ns);
 }
 
 /* Throw away what a host sends; how many frames. */
@@ -103,7 +109,7 @@ deliver(struct host *h, const struct neigh_msg *msg, uint64_t now_ns)
 static struct neigh_msg
 reply_from(uint8_t n, const struct host *to, const uint8_t mac[6])
 {
-	struct neigh_msg msg = {.sender = IPV4(n), .target = to->ips[0]};
+	struct neigh_msg msg = {.sender = ipv4(n), .target = to->ips[0]};
 
 	memcpy(msg.mac, mac, 6);
 	memcpy(msg.eth_src, mac, 6);
@@ -187,17 +193,17 @@ Test(neigh, one_address_has_one_entry_that_stays_while_referenced)
 	struct neigh *n, *m;
 
 	host_open(&a, 1, 2);
-	n = neigh_get(a.table, &IPV4(2), 0);
-	cr_expect_eq(neigh_get(a.table, &IPV4(2), 0), n);
+	n = get_ipv4(&a, 2, 0);
+	cr_expect_eq(get_ipv4(&a, 2, 0), n);
 	cr_expect_eq(n->nb_refs, 2);
-	m = neigh_get(a.table, &IPV4(3), 0);
+	m = get_ipv4(&a, 3, 0);
 	cr_expect_neq(m, n);
-	cr_expect_null(neigh_get(a.table, &IPV4(4), 0), "full");
+	cr_expect_null(get_ipv4(&a, 4, 0), "full");
 	neigh_put(a.table, n);
-	cr_expect_null(neigh_get(a.table, &IPV4(4), 0), "still referenced");
+	cr_expect_null(get_ipv4(&a, 4, 0), "still referenced");
 	neigh_put(a.table, n);
-	cr_expect_eq(neigh_get(a.table, &IPV4(4), 0), n, "taken over");
-	cr_expect_arr_eq(n->ip.b, IPV4(4).b, 16);
+	cr_expect_eq(get_ipv4(&a, 4, 0), n, "taken over");
+	cr_expect_arr_eq(n->ip.b, ipv4(4).b, 16);
 	host_close(&a);
 }
 
@@ -208,13 +214,13 @@ Test(neigh, the_entry_idle_for_longest_is_taken_over)
 
 	host_open(&a, 1, 3);
 	for (uint8_t i = 0; i < 3; i++)
-		n[i] = neigh_get(a.table, &IPV4(2 + i), 0);
+		n[i] = get_ipv4(&a, 2 + i, 0);
 	neigh_put(a.table, n[1]);
 	neigh_put(a.table, n[0]);
 	neigh_put(a.table, n[2]);
-	cr_expect_eq(neigh_get(a.table, &IPV4(9), 0), n[1]);
-	cr_expect_eq(neigh_get(a.table, &IPV4(2), 0), n[0], "kept");
-	cr_expect_eq(neigh_get(a.table, &IPV4(10), 0), n[2]);
+	cr_expect_eq(get_ipv4(&a, 9, 0), n[1]);
+	cr_expect_eq(get_ipv4(&a, 2, 0), n[0], "kept");
+	cr_expect_eq(get_ipv4(&a, 10, 0), n[2]);
 	host_close(&a);
 }
 
@@ -227,7 +233,7 @@ Test(neigh, asks_fast_at_first_then_slowly_and_stops_when_nobody_wants_it)
 		struct neigh *n;
 
 		host_open(&a, 1, 8);
-		n = neigh_get(a.table, &IPV4(2), 0);
+		n = get_ipv4(&a, 2, 0);
 		for (uint64_t now_ns = 0; now_ns < 20 * S; now_ns += 5 * MS) {
 			uint32_t sent = drain(&a, now_ns);
 
@@ -251,7 +257,7 @@ Test(neigh, wanting_again_after_a_pause_asks_at_once)
 	struct neigh *n;
 
 	host_open(&a, 1, 8);
-	n = neigh_get(a.table, &IPV4(2), 0);
+	n = get_ipv4(&a, 2, 0);
 	for (uint64_t now_ns = 0; now_ns < 10 * S; now_ns += 10 * MS)
 		drain(&a, now_ns);
 	neigh_want(a.table, n, 60 * S);
@@ -361,11 +367,11 @@ Test(neigh, strangers_change_what_is_known_and_add_nothing)
 		msg = reply_from((uint8_t)i, &a, new_mac);
 		deliver(&a, &msg, 0);
 		msg.is_question = true;
-		msg.target = IPV4(1);
+		msg.target = ipv4(1);
 		deliver(&a, &msg, 0);
 	}
 	for (uint8_t i = 0; i < 3; i++) {
-		full[i] = neigh_get(a.table, &IPV4(100 + i), 0);
+		full[i] = get_ipv4(&a, 100 + i, 0);
 		cr_assert_not_null(full[i]);
 		cr_expect_not(full[i]->valid);
 	}
@@ -421,7 +427,7 @@ Test(neigh, probes_are_answered_and_not_learned)
 	struct neigh_msg probe = {
 		.is_question = true,
 		.sender = {{[10] = 0xff, 0xff}},
-		.target = IPV4(1),
+		.target = ipv4(1),
 		.mac = {0x02, 0, 0, 0, 0, 9},
 		.eth_src = {0x02, 0, 0, 0, 0, 9},
 		.eth_dst = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
@@ -453,7 +459,7 @@ Test(neigh, hears_only_what_is_meant_for_it)
 
 	host_open(&a, 1, 8);
 	host_open(&b, 2, 8);
-	neigh_get(a.table, &IPV4(3), 0);
+	get_ipv4(&a, 3, 0);
 	carry(&a, &b, 0);
 	cr_expect_eq(drain(&b, 0), 0, "somebody else's address");
 	neigh_get(b.table, &a.ips[0], 0);
@@ -518,7 +524,7 @@ Test(neigh, without_a_packet_it_asks_a_little_later)
 	struct host a;
 
 	host_open(&a, 1, 8);
-	neigh_get(a.table, &IPV4(2), 0);
+	get_ipv4(&a, 2, 0);
 	cr_assert_eq(a.pool->alloc(a.pool, all, NB_PKTS), NB_PKTS);
 	cr_expect_eq(drain(&a, 0), 0);
 	pkt_free(all, NB_PKTS);
@@ -550,7 +556,7 @@ Test(neigh, an_announcement_tells_those_who_know_an_older_mac)
 Test(neigh, asks_with_the_nearest_own_address)
 {
 	struct ip_addr ips[] = {
-		{{[10] = 0xff, 0xff, 192, 168, 0, 1}}, IPV4(1), {{0xfe, 0x80, [15] = 1}}, ipv6(1)};
+		{{[10] = 0xff, 0xff, 192, 168, 0, 1}}, ipv4(1), {{0xfe, 0x80, [15] = 1}}, ipv6(1)};
 	static const struct {
 		struct ip_addr target;
 		uint8_t want;
@@ -582,7 +588,7 @@ Test(neigh, many_neighbours_are_found_and_kept_apart)
 
 	host_open(&a, 1, 200);
 	for (uint8_t i = 0; i < 200; i++)
-		n[i] = neigh_get(a.table, &IPV4(2 + i), 0);
+		n[i] = get_ipv4(&a, 2 + i, 0);
 	cr_expect_eq(drain(&a, 0), 200);
 	for (uint8_t i = 0; i < 200; i++) {
 		uint8_t mac[6] = {0x02, 0, 0, 0, 1, i};
