@@ -22,15 +22,18 @@ const struct param_desc switch_param_descs[] = {
 	{NULL},
 };
 
-#define STAT(name)                                                                                 \
-	{                                                                                          \
-#name, offsetof(struct switch_port_stats, name)                                    \
-	}
-
 const struct stat_desc switch_port_stat_descs[] = {
-	STAT(rx_packets),    STAT(rx_bytes),     STAT(tx_packets), STAT(tx_bytes),
-	STAT(rx_flooded),    STAT(rx_filtered),  STAT(rx_control), STAT(rx_bad),
-	STAT(tx_queue_full), STAT(tx_no_buffer), {NULL},
+	{"rx_packets", offsetof(struct switch_port_stats, rx_packets)},
+	{"rx_bytes", offsetof(struct switch_port_stats, rx_bytes)},
+	{"tx_packets", offsetof(struct switch_port_stats, tx_packets)},
+	{"tx_bytes", offsetof(struct switch_port_stats, tx_bytes)},
+	{"rx_flooded", offsetof(struct switch_port_stats, rx_flooded)},
+	{"rx_filtered", offsetof(struct switch_port_stats, rx_filtered)},
+	{"rx_control", offsetof(struct switch_port_stats, rx_control)},
+	{"rx_bad", offsetof(struct switch_port_stats, rx_bad)},
+	{"tx_queue_full", offsetof(struct switch_port_stats, tx_queue_full)},
+	{"tx_no_buffer", offsetof(struct switch_port_stats, tx_no_buffer)},
+	{NULL},
 };
 
 struct switch_port {

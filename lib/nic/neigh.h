@@ -6,38 +6,87 @@
 #include <stdint.h>
 
 #include "pkt.h"
+#include "stat.h"
 #include "wire.h"
 
-/*
+/**
+ * @file
  * Neighbours of a NIC that resolves them itself: IP address -> MAC by ARP and by IPv6 neighbour
  * discovery. Sources: RFC 826, RFC 4861, RFC 5227 (probes are answered, never learned).
+ *
+ * Only addresses that neigh_get was asked for are ever in the table; frames change what is there
+ * and add nothing, so that no stranger can fill it. An address is asked for as long as somebody
+ * wants it and it is not known; while it is referenced, it is asked for again every
+ * NEIGH_REFRESH_NS, stays valid meanwhile, and is given up after NEIGH_REFRESH_ASKS questions
+ * without an answer.
  */
+
+/** A question is repeated so often at first... */
+#define NEIGH_ASK_NS UINT64_C(100000000)
+/** ...as many times... */
+#define NEIGH_ASK_FAST 5
+/** ...and then so often (RFC 4861, section 10: RETRANS_TIMER), which is also the pace of refresh.
+ */
+#define NEIGH_ASK_SLOW_NS UINT64_C(1000000000)
+/** It is repeated without further neigh_want for so long. Our choice. */
+#define NEIGH_WANTED_NS UINT64_C(3000000000)
+/** A known MAC is asked for again after this (RFC 4861, section 10: REACHABLE_TIME). */
+#define NEIGH_REFRESH_NS UINT64_C(30000000000)
+/** Questions about a known MAC before it is taken for gone: the first ones to the MAC itself. */
+#define NEIGH_REFRESH_ASKS 5
+#define NEIGH_REFRESH_UNICAST 2
+/** Answers that wait for neigh_tx, and answers per NEIGH_ANSWER_NS; more are dropped. Our choice.
+ */
+#define NEIGH_ANSWERS_MAX 64
+#define NEIGH_ANSWER_NS UINT64_C(10000000)
 
 /** One neighbour. Entries stay where they are while referenced; QPs keep the pointer. */
 struct neigh {
 	struct ip_addr ip;
 	uint8_t mac[6];
 	bool valid;          /**< mac is known */
-	uint32_t generation; /**< grows with each change of mac or valid: cached paths are stale then */
+	uint32_t generation; /**< grows with each change of mac or valid: cached paths are stale
+	                        then */
 	uint32_t nb_refs;
-	uint64_t asked_ns;   /**< last question sent */
+	uint64_t asked_ns;     /**< last question sent */
 	uint64_t confirmed_ns; /**< last answer heard */
-	uint8_t nb_asked;    /**< questions since the last answer */
+	uint8_t nb_asked;      /**< questions since the last answer; stays at 255 */
 };
 
 struct neigh_table;
 
-/** Who we are on the link: read whenever something is answered. Owned by the NIC. */
+/** Who we are on the link: read whenever something is asked or answered. Owned by the NIC. */
 struct neigh_self {
 	uint8_t mac[6];
-	bool has_vlan;
+	bool has_vlan; /**< frames of other VLANs are ignored, ours carry vlan_tci */
 	uint16_t vlan_tci;
 	const struct ip_addr *ips; /**< own addresses */
 	uint32_t nb_ips;
 };
 
+struct neigh_stats {
+	uint64_t rx_questions; /**< for an own address */
+	uint64_t rx_answers;   /**< and other frames that told of an address in the table */
+	uint64_t rx_bad;       /**< broke a rule of ARP or ND */
+	uint64_t rx_conflicts; /**< somebody else claims an own address */
+	uint64_t tx_questions, tx_answers;
+	uint64_t tx_limited;  /**< answers not given: too many, or no packet */
+	uint64_t mac_changes; /**< of known neighbours */
+	uint64_t lost;        /**< known neighbours that no longer answer */
+};
+
+extern const struct stat_desc neigh_stat_descs[];
+
+/**
+ * @param self        must live as long as the table.
+ * @param pool        for questions and answers: room of at least 90 bytes.
+ * @param max_neighs  1 to 2^20.
+ * @return            NULL without memory.
+ */
 struct neigh_table *neigh_create(const struct neigh_self *self, struct pkt_pool *pool,
-				 uint32_t max_neighs);
+                                 uint32_t max_neighs);
+
+/** Entries may still be referenced; their pointers are dead then. NULL does nothing. */
 void neigh_destroy(struct neigh_table *t);
 
 /**
@@ -50,12 +99,19 @@ struct neigh *neigh_get(struct neigh_table *t, const struct ip_addr *ip, uint64_
 void neigh_put(struct neigh_table *t, struct neigh *n);
 
 /**
- * A sender needs the MAC and it is not valid: ask (at most once per 100 ms at first, then each
- * second, while somebody calls this).
+ * A sender needs the MAC and it is not valid: ask, now and for NEIGH_WANTED_NS from now. Cheap
+ * enough for every packet that cannot go.
  */
 void neigh_want(struct neigh_table *t, struct neigh *n, uint64_t now_ns);
 
-/** An ARP or ND frame that wire_parse recognised. Learns and queues answers; the frame stays the caller's. */
+/**
+ * Tell the link where the own addresses are, unasked: after start, or when they changed. Those who
+ * have an older MAC of ours in use take the new one (RFC 5227, section 2.3; RFC 4861, 7.2.6).
+ */
+void neigh_announce(struct neigh_table *t, uint64_t now_ns);
+
+/** An ARP or ND frame that wire_parse recognised. Learns and queues answers; the frame stays the
+ * caller's. */
 void neigh_rx(struct neigh_table *t, const uint8_t *frame, uint32_t len, uint64_t now_ns);
 
 /** Questions and answers to send; up to max. The caller owns them. */
@@ -63,5 +119,7 @@ uint32_t neigh_tx(struct neigh_table *t, struct pkt **pkts, uint32_t max, uint64
 
 /** When neigh_tx has something by itself (0 = now, NEVER_NS = never). */
 uint64_t neigh_next_ns(const struct neigh_table *t);
+
+const struct neigh_stats *neigh_stats(const struct neigh_table *t);
 
 #endif

@@ -106,7 +106,7 @@ gid_index() {
 
 # e2e_start: the daemon of this test, in a socket directory of its own.
 e2e_start() {
-	export XDG_RUNTIME_DIR="$e2e_dir"
+	export WEFT_RUNTIME_DIR="$e2e_dir"
 	cp "$WEFT_CONF" "$e2e_dir/loopback.conf"
 	daemon_start weftd "$e2e_dir/loopback.conf"
 	e2e_daemon=$daemon_pid

@@ -30,6 +30,9 @@ done <<'PATHS'
 share/doc/weft/LICENSE
 share/doc/weft/NOTICE
 share/doc/weft/README.md
+share/man/man1/weft-run.1
+share/man/man5/weft.conf.5
+share/man/man8/weftd.8
 PATHS
 
 # Manual pages without a warning.
