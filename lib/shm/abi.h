@@ -336,7 +336,7 @@ enum ctl_op {
 	CTL_REG_MR,      /**< ctl_mr -> ctl_mr.key */
 	CTL_DEREG_MR,    /**< ctl_handle = key */
 	CTL_ALLOC_MW,    /**< ctl_mw -> ctl_mw.key */
-	CTL_DEALLOC_MW,  /**< ctl_handle = key */
+	CTL_DEALLOC_MW,  /**< ctl_handle = key; its low 8 bits may be old ones */
 	CTL_NEW_CHANNEL, /**< -> ctl_handle, fd: receives 8-byte cookies of CQs */
 	CTL_FREE_CHANNEL, /**< ctl_handle */
 	CTL_CREATE_CQ,   /**< ctl_cq -> ctl_cq */

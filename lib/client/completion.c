@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "client.h"
+
+/** Take the ring that the daemon made. */
+static int
+take_cq_ring(struct weft_cq *cq, const struct ctl_cq *msg)
+{
+	struct shm_cq *shm = client_ring(cq->weft, &msg->ring, SHM_CQ_SLOTS, msg->nb_cqe,
+	                                 sizeof(struct shm_cqe));
+
+	if (!shm || msg->ring.stride != sizeof(struct shm_cqe))
+		return -EPROTO;
+	cq->ring = (struct ring_cq){
+		.shm = shm,
+		.slots = (struct shm_cqe *)((uint8_t *)shm + SHM_CQ_SLOTS),
+		.mask = msg->ring.nb_slots - 1,
+		.head = atomic_load(&shm->ring.head),
+		.tail = atomic_load(&shm->ring.head),
+	};
+	cq->nb_cqe = msg->nb_cqe;
+	return 0;
+}
+
+int
+client_cq_init(struct weft_cq *cq, struct weft *weft, uint32_t nb_cqe, struct weft_channel *channel)
+{
+	struct ctl_cq msg = {.nb_cqe = nb_cqe, .channel = channel ? channel->handle : 0};
+	void *user = cq->obj.user;
+	int err;
+
+	if (nb_cqe == 0 || nb_cqe > WEFT_MAX_CQE)
+		return -EINVAL;
+	*cq = (struct weft_cq){.obj.user = user, .weft = weft, .channel = channel};
+	err = client_register(weft, &cq->obj, CLIENT_CQ);
+	if (err)
+		return err;
+	msg.cookie = cq->obj.cookie;
+	err = ctl_call(weft, CTL_CREATE_CQ, &msg, sizeof(msg), sizeof(msg), NULL, 0);
+	if (!err) {
+		cq->handle = msg.handle;
+		err = take_cq_ring(cq, &msg);
+		if (err)
+			ctl_call_handle(weft, CTL_DESTROY_CQ, msg.handle);
+	}
+	if (err) {
+		client_unregister(weft, &cq->obj);
+		return err;
+	}
+	if (channel)
+		__atomic_add_fetch(&channel->nb_cqs, 1, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+int
+client_cq_resize(struct weft_cq *cq, uint32_t nb_cqe)
+{
+	struct ctl_cq msg = {.handle = cq->handle, .nb_cqe = nb_cqe, .cookie = cq->obj.cookie};
+	int err;
+
+	if (nb_cqe == 0 || nb_cqe > WEFT_MAX_CQE)
+		return -EINVAL;
+	/* Nobody takes entries while the daemon moves them. */
+	ring_lock(&cq->lock);
+	err = ctl_call(cq->weft, CTL_RESIZE_CQ, &msg, sizeof(msg), sizeof(msg), NULL, 0);
+	if (!err)
+		err = take_cq_ring(cq, &msg);
+	ring_unlock(&cq->lock);
+	return err;
+}
+
+int
+client_cq_fini(struct weft_cq *cq)
+{
+	struct weft *weft = cq->weft;
+	int err = cq->nb_qps ? -EBUSY
+	                     : client_gone_ok(ctl_call_handle(weft, CTL_DESTROY_CQ, cq->handle));
+
+	if (err)
+		return err;
+	client_unregister(weft, &cq->obj);
+	if (cq->channel)
+		__atomic_sub_fetch(&cq->channel->nb_cqs, 1, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+void
+client_cq_idle(struct weft_cq *cq, uint32_t nb_idle)
+{
+	if (nb_idle % CLIENT_LOOK_EVERY == 0)
+		client_alive(cq->weft);
+	else if (nb_idle >= CLIENT_SPINS)
+		sched_yield();
+	else
+		ring_pause();
+}
+
+/** Which completion a request ends in. */
+static const uint8_t done_as[SHM_WR_NB] = {
+	[SHM_WR_WRITE] = SHM_WC_WRITE,         [SHM_WR_WRITE_IMM] = SHM_WC_WRITE,
+	[SHM_WR_SEND] = SHM_WC_SEND,           [SHM_WR_SEND_IMM] = SHM_WC_SEND,
+	[SHM_WR_READ] = SHM_WC_READ,           [SHM_WR_CMP_SWAP] = SHM_WC_CMP_SWAP,
+	[SHM_WR_FETCH_ADD] = SHM_WC_FETCH_ADD, [SHM_WR_LOCAL_INV] = SHM_WC_LOCAL_INV,
+	[SHM_WR_BIND_MW] = SHM_WC_BIND_MW,     [SHM_WR_SEND_INV] = SHM_WC_SEND,
+};
+
+/** Take the oldest request that was never completed; NULL if there is none. */
+static const void *
+flush_one(struct ring_wq *wq)
+{
+	uint32_t head, tail;
+
+	if (!wq->shm)
+		return NULL;
+	/* The daemon is dead: its index is ours now. A poster may still move the tail. */
+	head = atomic_load(&wq->shm->ring.head);
+	tail = atomic_load(&wq->shm->ring.tail);
+	if (head == tail || tail - head > wq->mask + 1)
+		return NULL;
+	atomic_store(&wq->shm->ring.head, head + 1);
+	return wq->slots + (size_t)(head & wq->mask) * wq->stride;
+}
+
+static bool
+flush_qp(struct weft_cq *cq, struct weft_qp *qp, struct shm_cqe *cqe)
+{
+	const struct shm_send_wqe *send = qp->send_cq == cq ? flush_one(&qp->sq) : NULL;
+	const struct shm_recv_wqe *recv = NULL;
+
+	if (!send && qp->recv_cq == cq)
+		recv = flush_one(qp->srq ? &qp->srq->rq : &qp->rq);
+	if (!send && !recv)
+		return false;
+	*cqe = (struct shm_cqe){
+		.wr_id = send ? send->wr_id : recv->wr_id,
+		.qpn = qp->qpn,
+		.status = SHM_WC_WR_FLUSH_ERR,
+		.op = send ? done_as[send->op % SHM_WR_NB] : SHM_WC_RECV,
+	};
+	return true;
+}
+
+bool
+client_cq_flush(struct weft_cq *cq, struct shm_cqe *cqe)
+{
+	bool found = false;
+
+	if (!atomic_load_explicit(&cq->weft->dead, memory_order_relaxed))
+		return false;
+	pthread_mutex_lock(&cq->weft->obj_lock);
+	for (struct weft_qp *qp = cq->weft->qps; qp && !found; qp = qp->next)
+		found = flush_qp(cq, qp, cqe);
+	pthread_mutex_unlock(&cq->weft->obj_lock);
+	return found;
+}

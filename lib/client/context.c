@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "client.h"
+#include "memkind.h"
+
+/** The socket of the daemon that has a device. */
+struct search {
+	const char *wanted; /**< NULL = the first */
+	char name[WEFT_NAME_LEN];
+	char path[128];
+};
+
+static bool
+matches(void *arg, const char *path, const struct ctl_list *list)
+{
+	struct search *search = arg;
+
+	for (uint32_t i = 0; i < list->nb_devices; i++) {
+		if (search->wanted && strcmp(search->wanted, list->device[i].name) != 0)
+			continue;
+		memcpy(search->name, list->device[i].name, sizeof(search->name));
+		strncpy(search->path, path, sizeof(search->path) - 1);
+		return true;
+	}
+	return false;
+}
+
+static int
+map_arena(struct weft *weft, int fd)
+{
+	struct stat st;
+
+	/* A shorter object would mean SIGBUS later. */
+	if (fstat(fd, &st) < 0 || weft->info.arena_bytes < sizeof(struct shm_bell) ||
+	    (uint64_t)st.st_size < weft->info.arena_bytes)
+		return -EPROTO;
+	weft->arena = mmap(NULL, weft->info.arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (weft->arena == MAP_FAILED)
+		return -errno;
+	weft->bell = (struct shm_bell *)weft->arena;
+	return 0;
+}
+
+/** Make the connection; on failure the caller frees what is there. */
+static int
+attach(struct weft *weft, const struct search *search)
+{
+	union ctl_msg msg = {.open = {.version = WEFT_ABI_VERSION}};
+	struct ctl_fds fds = {.send = -1};
+	int err;
+
+	weft->ctl_fd = ctl_connect(search->path, 0);
+	if (weft->ctl_fd < 0)
+		return weft->ctl_fd;
+	memcpy(msg.open.device, search->name, sizeof(msg.open.device));
+	memcpy(weft->name, search->name, sizeof(search->name));
+	/* Unlike a pid, this descriptor is bound to the address space: exec and reuse are harmless.
+	 */
+	fds.send = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	if (fds.send < 0) {
+		err = -errno;
+		client_log("%s: cannot open /proc/self/mem: is this program set-uid or not "
+		           "dumpable?",
+		           weft->name);
+		return err;
+	}
+	err = ctl_exchange(weft->ctl_fd, CTL_OPEN, &msg, sizeof(msg.open), sizeof(msg.opened), &fds,
+	                   3);
+	close(fds.send);
+	if (err)
+		return err;
+	weft->info = msg.opened;
+	weft->bell_fd = fds.recv[1];
+	weft->events_fd = fds.recv[2];
+	weft->uffd_dev = fds.recv[3];
+	err = map_arena(weft, fds.recv[0]);
+	close(fds.recv[0]);
+	return err;
+}
+
+static void
+free_weft(struct weft *weft)
+{
+	const int fds[] = {weft->ctl_fd, weft->bell_fd, weft->events_fd, weft->uffd_dev};
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+	}
+	if (weft->arena != MAP_FAILED)
+		munmap(weft->arena, weft->info.arena_bytes);
+	pthread_mutex_destroy(&weft->ctl_lock);
+	pthread_mutex_destroy(&weft->obj_lock);
+	free(weft->table.slots);
+	free(weft);
+}
+
+int
+client_open(const char *name, struct weft **out)
+{
+	struct search search = {.wanted = name};
+	struct weft *weft;
+	int err;
+
+	client_discover(matches, &search);
+	if (!search.path[0])
+		return -ENODEV;
+	weft = calloc(1, sizeof(*weft));
+	if (!weft)
+		return -ENOMEM;
+	weft->ctl_fd = weft->bell_fd = weft->events_fd = weft->uffd_dev = -1;
+	weft->arena = MAP_FAILED;
+	pthread_mutex_init(&weft->ctl_lock, NULL);
+	pthread_mutex_init(&weft->obj_lock, NULL);
+	err = attach(weft, &search);
+	if (err) {
+		free_weft(weft);
+		return err;
+	}
+	*out = weft;
+	return 0;
+}
+
+void
+client_close(struct weft *weft)
+{
+	memkind_forget(weft);
+	free_weft(weft);
+}
+
+void *
+client_ring(const struct weft *weft, const struct shm_ring_loc *loc, size_t header,
+            uint32_t min_slots, uint32_t min_stride)
+{
+	uint64_t bytes = header + (uint64_t)loc->nb_slots * loc->stride;
+
+	if (loc->nb_slots == 0 || (loc->nb_slots & (loc->nb_slots - 1)) ||
+	    loc->nb_slots < min_slots || loc->stride < min_stride || loc->stride % 16 ||
+	    loc->offset % 64 || loc->offset < sizeof(struct shm_bell))
+		return NULL;
+	if (loc->offset > weft->info.arena_bytes || bytes > weft->info.arena_bytes - loc->offset)
+		return NULL;
+	return weft->arena + loc->offset;
+}
+
+bool
+client_alive(struct weft *weft)
+{
+	char byte;
+	ssize_t len;
+
+	if (atomic_load_explicit(&weft->dead, memory_order_relaxed))
+		return false;
+	/* An answer that another thread waits for stays in the queue. */
+	len = recv(weft->ctl_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+	if (len > 0 || (len < 0 && (errno == EAGAIN || errno == EINTR)))
+		return true;
+	client_die(weft);
+	return false;
+}
+
+void
+client_die(struct weft *weft)
+{
+	if (atomic_exchange(&weft->dead, true))
+		return;
+	client_log("%s: the daemon is gone; everything outstanding is flushed", weft->name);
+	/* Its ends are closed if it died. If it only talks nonsense, sleepers must wake up, too. */
+	shutdown(weft->events_fd, SHUT_RDWR);
+	pthread_mutex_lock(&weft->obj_lock);
+	for (struct weft_channel *channel = weft->channels; channel; channel = channel->next)
+		shutdown(channel->fd, SHUT_RDWR);
+	pthread_mutex_unlock(&weft->obj_lock);
+}

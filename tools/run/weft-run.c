@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* weft-run: start a verbs program with our libibverbs.so.1 in front of the system's. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client.h"
+
+static const char usage[] =
+	"usage: weft-run PROG [ARGS]\n"
+	"\n"
+	"Runs an unmodified verbs program on the devices of the weft daemons that are running.\n"
+	"\n"
+	"environment:\n"
+	"  WEFT_SOCKET       only these daemons: socket paths or names, separated by commas\n"
+	"  WEFT_RUNTIME_DIR  folder of the daemons' sockets, instead of the user's and the "
+        "system's\n"
+	"  WEFT_REMAP=0      leave the memory that PROG registers where it is (slower)\n"
+	"  WEFT_PRELOAD      libraries to load before the shim, such as libasan.so\n";
+
+/** The shim, seen from the folder of this program: installed, and in a build tree. */
+static const char *const places[] = {WEFT_SHIM_INSTALLED, WEFT_SHIM_BUILT};
+
+static bool
+find_shim(char path[PATH_MAX])
+{
+	char self[PATH_MAX], joined[2 * PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (len < 0)
+		return false;
+	self[len] = '\0';
+	slash = strrchr(self, '/');
+	if (slash)
+		*slash = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		bool absolute = places[i][0] == '/';
+
+		snprintf(joined, sizeof(joined), "%s%s%s", absolute ? "" : self,
+		         absolute ? "" : "/", places[i]);
+		if (realpath(joined, path) && access(path, R_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+/** Put the shim behind WEFT_PRELOAD and before what is preloaded already. */
+static int
+set_preload(const char *shim)
+{
+	const char *first = getenv("WEFT_PRELOAD"), *rest = getenv("LD_PRELOAD");
+	bool has_first = first && *first, has_rest = rest && *rest;
+	char *list;
+	int err;
+
+	if (asprintf(&list, "%s%s%s%s%s", has_first ? first : "", has_first ? ":" : "", shim,
+	             has_rest ? ":" : "", has_rest ? rest : "") < 0)
+		return -1;
+	err = setenv("LD_PRELOAD", list, 1);
+	free(list);
+	return err;
+}
+
+static bool
+any_device(void *arg, const char *path, const struct ctl_list *list)
+{
+	(void)arg;
+	(void)path;
+	return list->nb_devices > 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	char shim[PATH_MAX], where[512];
+	char **prog = argv + 1;
+
+	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+		fputs(usage, stdout);
+		return 0;
+	}
+	if (argc > 1 && strcmp(argv[1], "--") == 0)
+		prog++;
+	else if (argc > 1 && argv[1][0] == '-') {
+		fprintf(stderr, "weft-run: unknown option '%s' (try --help)\n", argv[1]);
+		return 2;
+	}
+	if (!*prog) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	if (!find_shim(shim)) {
+		fprintf(stderr, "weft-run: libibverbs.so.1 of weft is not where it was built or "
+		                "installed\n");
+		return 1;
+	}
+	if (client_discover(any_device, NULL) == 0) {
+		client_where(where, sizeof(where));
+		fprintf(stderr,
+		        "weft-run: no weftd is running (looked in %s): start one with 'weftd "
+		        "CONF'\n",
+		        where);
+		return 1;
+	}
+	if (set_preload(shim) < 0) {
+		fprintf(stderr, "weft-run: %s\n", strerror(errno));
+		return 1;
+	}
+	execvp(prog[0], prog);
+	fprintf(stderr, "weft-run: %s: %s\n", prog[0], strerror(errno));
+	/* As shells have it. */
+	return errno == ENOENT ? 127 : 126;
+}
