@@ -2,22 +2,37 @@
 #include "sched.h"
 
 #include <assert.h>
+#include <string.h>
+
+#include "bitmap.h"
 
 /** next_ns is kept in 2^-24 ns: at 400 Gb/s a rate is then true to 3e-6. */
 #define FRAC_BITS 24
 #define FRAC_MASK ((1u << FRAC_BITS) - 1)
-/** Calendar slots of 1.024 us: later by that at most, and a turn's worth comes up together. */
-#define CALENDAR_SHIFT 10
+/** A slot of the calendar is 2^this ns; an entity is late by that at most. */
+#define SLOT_SHIFT 8
 
 static_assert((8000000000u / SCHED_RATE_MIN_BPS << FRAC_BITS) <= UINT64_MAX / SCHED_BURST_BYTES,
               "the longest gap fits 64 bits");
 static_assert(SCHED_PKT_BYTES_MAX <= SCHED_BURST_BYTES, "so does a packet's");
+static_assert(SCHED_QUANTUM_BYTES + SCHED_PKT_BYTES_MAX <= INT32_MAX, "and a turn's deficit 32");
+
+/** Bit n = slot of tick n. */
+static struct bitmap
+used_slots(struct sched *s)
+{
+	return bitmap_of(s->used, SCHED_SLOTS);
+}
 
 void
 sched_init(struct sched *s, uint64_t now_ns)
 {
 	list_init(&s->active);
-	wheel_init(&s->calendar, now_ns, CALENDAR_SHIFT);
+	s->now_tick = now_ns >> SLOT_SHIFT;
+	s->first_tick = UINT64_MAX;
+	memset(s->used, 0, sizeof(s->used));
+	for (uint32_t i = 0; i < SCHED_SLOTS; i++)
+		list_init(&s->slots[i]);
 }
 
 void
@@ -25,19 +40,64 @@ sched_ent_init(struct sched_ent *e)
 {
 	*e = (struct sched_ent){.state = SCHED_IDLE, .rate_bps = SCHED_UNPACED};
 	list_init(&e->link);
-	wheel_timer_init(&e->timer);
+}
+
+/** First slot's tick at or after an entity's time: it may be late, never early. */
+static uint64_t
+tick_of(const struct sched_ent *e)
+{
+	return (e->next_ns + (1u << SLOT_SHIFT) - 1) >> SLOT_SHIFT;
+}
+
+static void
+find_first(struct sched *s)
+{
+	struct bitmap used = used_slots(s);
+	uint64_t begin = s->now_tick + 1, end = begin + SCHED_SLOTS;
+
+	s->first_tick = bitmap_next(&used, begin, end, true);
+	if (s->first_tick == end)
+		s->first_tick = UINT64_MAX;
 }
 
 static void
 enqueue(struct sched *s, struct sched_ent *e, uint64_t now_ns)
 {
+	struct bitmap used = used_slots(s);
+	uint64_t tick;
+
+	e->state = SCHED_QUEUED;
 	if (e->next_ns <= now_ns) {
-		e->state = SCHED_ACTIVE;
 		list_add_tail(&s->active, &e->link);
-	} else {
-		e->state = SCHED_PACED;
-		wheel_arm(&s->calendar, &e->timer, e->next_ns);
+		return;
 	}
+	tick = tick_of(e);
+	if (tick <= s->now_tick)
+		tick = s->now_tick + 1;
+	if (tick < s->first_tick)
+		s->first_tick = tick;
+	bitmap_set(&used, tick);
+	list_add_tail(&s->slots[tick % SCHED_SLOTS], &e->link);
+}
+
+/** Move the slots that are due to the active list. */
+static void
+turn_calendar(struct sched *s, uint64_t now_ns)
+{
+	struct bitmap used = used_slots(s);
+	uint64_t tick = s->now_tick + 1, end = (now_ns >> SLOT_SHIFT) + 1;
+
+	if (s->first_tick >= end)
+		return;
+	/* After a round or more all slots are due, the oldest first. */
+	if (end - tick > SCHED_SLOTS)
+		tick = end - SCHED_SLOTS;
+	while ((tick = bitmap_next(&used, tick, end, true)) < end) {
+		bitmap_clear(&used, tick);
+		list_splice_tail(&s->active, &s->slots[tick % SCHED_SLOTS]);
+	}
+	s->now_tick = end - 1;
+	find_first(s);
 }
 
 void
@@ -55,24 +115,22 @@ sched_wake(struct sched *s, struct sched_ent *e, uint64_t now_ns)
 struct sched_ent *
 sched_next(struct sched *s, uint64_t now_ns)
 {
-	struct sched_ent *e;
-	struct list *first;
+	turn_calendar(s, now_ns);
+	for (struct list *first; (first = list_pop(&s->active));) {
+		struct sched_ent *e = container_of(first, struct sched_ent, link);
 
-	for (struct wheel_timer *t; (t = wheel_expired(&s->calendar, now_ns));) {
-		e = container_of(t, struct sched_ent, timer);
-		e->state = SCHED_ACTIVE;
-		list_add_tail(&s->active, &e->link);
+		if (e->next_ns > now_ns) {
+			enqueue(s, e, now_ns); /* in a later round */
+			continue;
+		}
+		/* A debt is carried over; what a turn left is not, or it could be saved up. */
+		e->deficit = (e->deficit < 0 ? e->deficit : 0) + SCHED_QUANTUM_BYTES;
+		if (e->deficit <= 0)
+			e->deficit = 1;
+		e->state = SCHED_RUNNING;
+		return e;
 	}
-	first = list_pop(&s->active);
-	if (!first)
-		return NULL;
-	e = container_of(first, struct sched_ent, link);
-	e->state = SCHED_RUNNING;
-	/* A debt is carried over; what a turn left is not, or an idle entity could save it up. */
-	e->deficit = (e->deficit < 0 ? e->deficit : 0) + SCHED_QUANTUM_BYTES;
-	if (e->deficit <= 0)
-		e->deficit = 1;
-	return e;
+	return NULL;
 }
 
 static void
@@ -123,8 +181,13 @@ sched_done(struct sched *s, struct sched_ent *e, bool more, uint64_t now_ns)
 void
 sched_remove(struct sched *s, struct sched_ent *e)
 {
+	struct bitmap used = used_slots(s);
+
 	list_del(&e->link);
-	wheel_cancel(&s->calendar, &e->timer);
+	if (list_is_empty(&s->slots[tick_of(e) % SCHED_SLOTS])) { /* it may have been alone there */
+		bitmap_clear(&used, tick_of(e));
+		find_first(s);
+	}
 	e->state = SCHED_IDLE;
 	e->woken = false;
 }
@@ -134,5 +197,5 @@ sched_next_ns(const struct sched *s)
 {
 	if (!list_is_empty(&s->active))
 		return 0;
-	return wheel_next_ns(&s->calendar);
+	return s->first_tick == UINT64_MAX ? UINT64_MAX : s->first_tick << SLOT_SHIFT;
 }

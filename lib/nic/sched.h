@@ -3,7 +3,6 @@
 #define WEFT_SCHED_H
 
 #include "list.h"
-#include "wheel.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,8 +12,10 @@
  * Which of thousands of senders may put a packet on the port now: pace and turns.
  *
  * An entity (a QP, or whatever embeds one) that has work is in the active list if its pace allows a
- * packet now, else in a calendar until it does. The active list is served in turns by deficit round
- * robin. The scheduler knows no window and no work; its user says so:
+ * packet now, else in a calendar until it does: a ring of slots of time, each of which moves to the
+ * active list as a whole when it is due. What lies further ahead than one round is filed again when
+ * its slot comes up. The active list is served in turns by deficit round robin. The scheduler knows
+ * no window and no work; its user says so:
  *
  *     while (room on the port && (e = sched_next(&s, now_ns))) {
  *             do {
@@ -45,31 +46,36 @@
 /** A rate that does not limit. */
 #define SCHED_UNPACED 0
 
+/** Slots of the calendar: 4096 of 256 ns make a round of 1.05 ms. */
+#define SCHED_SLOTS 4096
+
 enum sched_state {
 	SCHED_IDLE,    /**< no work */
-	SCHED_ACTIVE,  /**< waits for its turn */
-	SCHED_PACED,   /**< waits for its time, then for its turn */
+	SCHED_QUEUED,  /**< waits for its time in the calendar, then for its turn in the active list
+	                */
 	SCHED_RUNNING, /**< between sched_next and sched_done */
 };
 
 /** One sender, embedded in its owner's struct. Set up by sched_ent_init. */
 struct sched_ent {
+	struct list link;     /**< in the active list or in a slot of the calendar */
 	uint64_t next_ns;     /**< ideal time of the next packet */
-	uint64_t rate_bps;    /**< that cost and burst_ns were computed for */
-	uint64_t ns_per_byte; /**< 1 / rate, in 2^-24 ns */
+	uint64_t rate_bps;    /**< that the next two were computed for */
+	uint64_t ns_per_byte; /**< 8 / rate, in 2^-24 ns */
 	uint64_t burst_ns;    /**< how far next_ns may lie back */
 	uint32_t next_frac;   /**< of next_ns, in 2^-24 ns */
 	int32_t deficit;      /**< bytes left of this turn; a debt if negative */
-	enum sched_state state;
-	bool woken;               /**< sched_wake came while RUNNING */
-	struct list link;         /**< in the active list */
-	struct wheel_timer timer; /**< in the calendar */
+	uint8_t state;        /**< enum sched_state */
+	bool woken;           /**< sched_wake came while RUNNING */
 };
 
 /** One port's scheduler. Not to be moved once initialised. */
 struct sched {
 	struct list active;
-	struct wheel calendar;
+	uint64_t now_tick;               /**< slots up to here were emptied */
+	uint64_t first_tick;             /**< no used slot lies before; UINT64_MAX = none is used */
+	uint64_t used[SCHED_SLOTS / 64]; /**< bit per slot: has entities */
+	struct list slots[SCHED_SLOTS];
 };
 
 void sched_init(struct sched *s, uint64_t now_ns);

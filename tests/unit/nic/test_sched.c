@@ -173,7 +173,7 @@ Test(sched, removing_works_in_every_state_and_keeps_the_pace)
 	cr_expect_null(sched_next(&sched, SEC / 2000));
 	sched_wake(&sched, &e, SEC / 2000);
 	cr_expect_null(sched_next(&sched, SEC / 2000));
-	cr_expect_eq(sched_next(&sched, SEC / 1000 + 1024), &e);
+	cr_expect_eq(sched_next(&sched, SEC / 1000 + 256), &e);
 }
 
 Test(sched, a_thousand_senders_with_equal_work_share_evenly)
@@ -258,6 +258,61 @@ Test(sched, rates_are_true_over_the_whole_range_when_alone)
 		got = (double)d.bytes * 8e9 / (double)span;
 		cr_expect(got > want * 0.999 && got < want * 1.001, "%.0f for %.0f", got, want);
 	}
+}
+
+/* Times from within a slot to many rounds ahead, asked for at the times that sched_next_ns names.
+ */
+Test(sched, the_calendar_is_late_by_one_slot_at_most_at_any_distance)
+{
+	static const uint64_t starts[] = {0, 255, 256, 1048575, 1048576, 77 * SEC + 13};
+	static const uint64_t gaps[] = {
+		1, 255, 256, 257, 1048575, 1048576, 1048577, 2097152, 20 * SEC + 1,
+	};
+
+	for (size_t s = 0; s < sizeof(starts) / sizeof(starts[0]); s++) {
+		for (size_t g = 0; g < sizeof(gaps) / sizeof(gaps[0]); g++) {
+			uint64_t now = starts[s], due;
+			struct sched_ent e;
+
+			sched_init(&sched, now);
+			sched_ent_init(&e);
+			sched_wake(&sched, &e, now);
+			cr_assert_eq(sched_next(&sched, now), &e);
+			sched_sent(&e, 1, 8 * SEC / gaps[g], now);
+			sched_done(&sched, &e, true, now);
+			due = e.next_ns;
+			while (!sched_next(&sched, now)) {
+				uint64_t next = sched_next_ns(&sched);
+
+				cr_assert_gt(next, now, "start %zu gap %zu", s, g);
+				now = next;
+			}
+			cr_expect(now >= due && now < due + 256, "start %zu gap %zu: %lu", s, g,
+			          now - due);
+		}
+	}
+}
+
+Test(sched, a_clock_that_jumps_finds_all_that_became_due)
+{
+	static struct sender d[500];
+
+	sched_init(&sched, 0);
+	for (int i = 0; i < 500; i++) {
+		sender_init(&d[i], 1000, 8000000 / (1 + (uint64_t)i % 10)); /* 1 to 10 ms */
+		sched_wake(&sched, &d[i].ent, 0);
+	}
+	run(0, SEC / 1000, 1);
+	/* 5.5 ms after the first packets: half of the senders may send their second. */
+	for (int round = 0; round < 2; round++) {
+		struct sched_ent *e;
+		int nb = 0;
+
+		while ((e = sched_next(&sched, 5500000)))
+			nb++; /* keeps its turn, so it does not come again */
+		cr_expect_eq(nb, round == 0 ? 250 : 0, "%d", nb);
+	}
+	cr_expect_gt(sched_next_ns(&sched), 5500000);
 }
 
 Test(sched, a_rate_below_the_least_is_served_as_the_least)
