@@ -3,6 +3,7 @@
 
 #include "be.h"
 #include "hdr.h"
+#include "icrc_impl.h"
 #include "psn.h"
 #include "wire.h"
 
@@ -52,6 +53,8 @@ init_ipv6(uint8_t *ip, const struct wire_addr *addr)
 void
 wire_path_init(struct wire_path *path, const struct wire_addr *addr)
 {
+	static const uint8_t no_bth[BTH_LEN];
+	uint8_t headers[IPV6_LEN + UDP_LEN + BTH_LEN];
 	uint8_t *p = path->hdr;
 
 	*path = (struct wire_path){.ipv6 = !is_ipv4(&addr->dst)};
@@ -73,7 +76,12 @@ wire_path_init(struct wire_path *path, const struct wire_addr *addr)
 		init_ipv4(path, p, addr);
 	p += path->ipv6 ? IPV6_LEN : IPV4_LEN;
 	put_be16(p + 2, UDP_PORT_ROCE);
-	path->len = (uint8_t)(p + UDP_LEN - path->hdr);
+	p += UDP_LEN;
+	path->len = (uint8_t)(p - path->hdr);
+
+	memcpy(headers, path->hdr + path->l3_off, path->len - path->l3_off);
+	memcpy(headers + path->len - path->l3_off, no_bth, BTH_LEN);
+	icrc_block(path->icrc_block, headers, path->ipv6);
 }
 
 /* The mirror of parse.c's read_ext. */
@@ -116,13 +124,39 @@ write_ext(uint8_t *p, uint32_t flags, const struct wire_pkt *w)
 		memset(p, 0, CNP_RESERVED_LEN);
 }
 
+/* The words of a BTH in the order of its bytes. */
 static void
-write_bth(uint8_t *p, const struct wire_pkt *w, uint32_t pad)
+bth_words(uint32_t bth[3], const struct wire_pkt *w, uint32_t pad)
 {
-	put_be32(p, (uint32_t)w->opcode << 24 | (uint32_t)w->solicited << 23 |
-	                    (uint32_t)w->mig_req << 22 | pad << 20 | w->pkey);
-	put_be32(p + 4, (uint32_t)w->fecn << 31 | (uint32_t)w->becn << 30 | w->dest_qpn);
-	put_be32(p + 8, (uint32_t)w->ack_req << 31 | w->psn);
+	bth[0] = htobe32((uint32_t)w->opcode << 24 | (uint32_t)w->solicited << 23 |
+	                 (uint32_t)w->mig_req << 22 | pad << 20 | w->pkey);
+	bth[1] = htobe32((uint32_t)w->fecn << 31 | (uint32_t)w->becn << 30 | w->dest_qpn);
+	bth[2] = htobe32((uint32_t)w->ack_req << 31 | w->psn);
+}
+
+/* Two words of four bytes as one of eight, in the order of their bytes. */
+static uint64_t
+join(uint32_t first, uint32_t second)
+{
+	return htole64((uint64_t)le32toh(first) | (uint64_t)le32toh(second) << 32);
+}
+
+/* The register over headers that end with the BTH. */
+static uint32_t
+icrc_without_ext(const struct wire_path *path, const uint32_t bth[3], uint32_t udp_len,
+                 uint16_t udp_sport, uint16_t ip_id)
+{
+	struct icrc_fields f = {
+		.word5 = join(0, htobe32((uint32_t)udp_sport << 16)),
+		.word6 = join(htobe32(udp_len << 16), bth[0]),
+		.word7 = join(bth[1], bth[2]),
+	};
+
+	if (path->ipv6)
+		f.word1 = join(htobe32(udp_len << 16), 0);
+	else
+		f.word3 = join(htobe32(IPV4_LEN + udp_len), htobe32((uint32_t)ip_id << 16));
+	return icrc_path_headers(path->icrc_block, &f);
 }
 
 uint32_t
@@ -132,9 +166,10 @@ wire_build(uint8_t *buf, const struct wire_path *path, const struct wire_pkt *w,
 	const struct opcode_info *op = &opcode_table[w->opcode];
 	uint32_t pad = -w->payload_len & 3;
 	uint32_t udp_len = UDP_LEN + BTH_LEN + op->ext_len + w->payload_len + pad + ICRC_LEN;
+	uint32_t len = path->len + BTH_LEN + op->ext_len;
 	uint8_t *ip = buf + path->l3_off;
 	uint8_t *udp = buf + path->len - UDP_LEN;
-	uint32_t len = path->len + BTH_LEN + op->ext_len;
+	uint32_t bth[3];
 
 	assert(op->flags & OPF_VALID);
 	assert(op->flags & OPF_PAYLOAD ? w->payload_len <= PMTU_MAX : w->payload_len == 0);
@@ -150,13 +185,17 @@ wire_build(uint8_t *buf, const struct wire_path *path, const struct wire_pkt *w,
 
 		ip[1] |= ecn;
 		put_be32(ip + 2, ip_len << 16 | ip_id);
-		put_be16(ip + 10, ~fold16(path->ip_csum + ecn + ip_len + ip_id));
+		put_be16(ip + 10, (uint16_t)~fold16(path->ip_csum + ecn + ip_len + ip_id));
 	}
 	put_be16(udp, udp_sport);
 	put_be16(udp + 4, (uint16_t)udp_len);
-	write_bth(buf + path->len, w, pad);
-	write_ext(buf + path->len + BTH_LEN, op->flags, w);
-	*crc = icrc_headers(ip, path->ipv6, len - path->l3_off);
+	bth_words(bth, w, pad);
+	/* One by one: as a whole they would be loaded again, and that waits for their stores. */
+	for (uint32_t i = 0; i < 3; i++)
+		memcpy(udp + UDP_LEN + 4 * i, &bth[i], 4);
+	write_ext(udp + UDP_LEN + BTH_LEN, op->flags, w);
+	*crc = op->ext_len ? icrc_headers(ip, path->ipv6, len - path->l3_off)
+	                   : icrc_without_ext(path, bth, udp_len, udp_sport, ip_id);
 	return len;
 }
 

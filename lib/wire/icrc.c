@@ -86,16 +86,39 @@ table_copy(uint32_t crc, void *dst, const void *src, uint32_t len)
 	return table_update(crc, src, len);
 }
 
-static uint32_t
-table_headers(const uint8_t *l3, bool ipv6, uint32_t len)
+void
+icrc_block(uint8_t block[ICRC_BLOCK], const uint8_t *l3, bool ipv6)
 {
-	uint8_t block[ICRC_BLOCK] = {0};
 	uint32_t hdr = icrc_block_hdr(ipv6);
 
+	memset(block, 0, ICRC_BLOCK);
 	memcpy(block + ICRC_BLOCK - hdr, l3, hdr);
 	for (uint32_t i = 0; i < ICRC_BLOCK; i++)
 		block[i] |= icrc_block_ones[ipv6][i];
+}
+
+static uint32_t
+table_headers(const uint8_t *l3, bool ipv6, uint32_t len)
+{
+	uint8_t block[ICRC_BLOCK];
+	uint32_t hdr = icrc_block_hdr(ipv6);
+
+	icrc_block(block, l3, ipv6);
 	return table_update(table_update(0, block, sizeof(block)), l3 + hdr, len - hdr);
+}
+
+static uint32_t
+table_path_headers(const uint8_t *block, const struct icrc_fields *f)
+{
+	uint64_t words[8];
+
+	memcpy(words, block, sizeof(words));
+	words[1] |= f->word1;
+	words[3] |= f->word3;
+	words[5] |= f->word5;
+	words[6] |= f->word6;
+	words[7] |= f->word7;
+	return table_update(0, words, sizeof(words));
 }
 
 static bool
@@ -110,6 +133,7 @@ const struct icrc_ops icrc_table = {
 	.update = table_update,
 	.copy = table_copy,
 	.headers = table_headers,
+	.path_headers = table_path_headers,
 };
 
 const struct icrc_ops *const icrc_impls[] = {
@@ -160,6 +184,12 @@ uint32_t
 icrc_headers(const uint8_t *l3, bool ipv6, uint32_t len)
 {
 	return chosen.headers(l3, ipv6, len);
+}
+
+uint32_t
+icrc_path_headers(const uint8_t block[ICRC_BLOCK], const struct icrc_fields *f)
+{
+	return chosen.path_headers(block, f);
 }
 
 const char *

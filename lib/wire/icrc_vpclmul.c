@@ -158,6 +158,15 @@ vpclmul_headers(const uint8_t *l3, bool ipv6, uint32_t len)
 	return run(z, NULL, l3 + hdr, len - hdr);
 }
 
+TARGET static uint32_t
+vpclmul_path_headers(const uint8_t *block, const struct icrc_fields *f)
+{
+	__m512i z = _mm512_set_epi64((long long)f->word7, (long long)f->word6, (long long)f->word5,
+	                             0, (long long)f->word3, 0, (long long)f->word1, 0);
+
+	return reduce(_mm512_or_si512(z, _mm512_loadu_si512(block)));
+}
+
 static bool
 vpclmul_usable(void)
 {
@@ -172,4 +181,5 @@ const struct icrc_ops icrc_vpclmul = {
 	.update = vpclmul_update,
 	.copy = vpclmul_copy,
 	.headers = vpclmul_headers,
+	.path_headers = vpclmul_path_headers,
 };

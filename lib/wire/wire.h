@@ -131,6 +131,8 @@ struct wire_path {
 	uint8_t l3_off; /**< 14 or 18 */
 	bool ipv6;
 	uint16_t ip_csum; /**< IPv4: folded sum of the constant part */
+	/** the headers as the ICRC sees them, icrc_impl.h */
+	uint8_t icrc_block[64];
 };
 
 /** What wire_path_init lays out. */
