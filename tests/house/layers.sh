@@ -79,7 +79,7 @@ lib/wire     psn.h     abi.h port.h rte_mbuf.h
 lib/shm      abi.h     wire.h reliability.h rte_mbuf.h
 lib/verbs    abi.h     wire.h reliability.h rte_mbuf.h
 lib/qp       wire.h    port.h rte_mbuf.h
-lib/nic      psn.h     wire.h qp.h port.h rte_mbuf.h
+lib/nic      wire.h    qp.h port.h rte_mbuf.h
 lib/fabric   wire.h    port.h qp.h rte_mbuf.h
 lib/stack    qp.h      port.h node.h rte_mbuf.h
 reliability  psn.h     wire.h abi.h port.h rte_mbuf.h
