@@ -31,55 +31,79 @@ batch_destroy(struct batch *b)
 	free(b);
 }
 
-/* Cut [va, va + len) at segment borders. */
+/* Cut [va, va + len) at segment borders; nearly always one segment holds it all. */
 static bool
-add_runs(struct copy_run *runs, uint32_t *nb_runs, struct copy_run run)
+add_runs(struct copy_run *runs, uint32_t *nb_runs, const struct mem *mem, uint64_t va, uint8_t *pkt,
+         uint32_t len, struct qp *qp, uint32_t out_idx)
 {
-	uint32_t left = run.len;
-
-	while (left) {
-		const struct mem_seg *seg = mem_seg_of(run.mem, run.va);
-		uint64_t room = seg->len - (run.va - seg->va);
+	while (len) {
+		const struct mem_seg *seg = mem_seg_of(mem, va);
+		uint64_t off = va - seg->va;
+		struct copy_run *r = &runs[*nb_runs];
 
 		if (*nb_runs == BATCH_RUNS)
 			return false;
-		run.len = left < room ? left : (uint32_t)room;
-		run.map = seg->map ? seg->map + (run.va - seg->va) : NULL;
-		runs[(*nb_runs)++] = run;
-		run.va += run.len;
-		run.pkt += run.len;
-		left -= run.len;
+		r->len = len <= seg->len - off ? len : (uint32_t)(seg->len - off);
+		r->map = seg->map ? seg->map + off : NULL;
+		r->mem = mem;
+		r->va = va;
+		r->pkt = pkt;
+		r->qp = qp;
+		r->out_idx = out_idx;
+		++*nb_runs;
+		va += r->len;
+		pkt += r->len;
+		len -= r->len;
 	}
 	return true;
+}
+
+/* Where this thread reaches [va, va + len), if one mapped segment holds it; else NULL. */
+static uint8_t *
+reach(const struct mem *mem, uint64_t va, uint32_t len)
+{
+	const struct mem_seg *seg = mem_seg_of(mem, va);
+	uint64_t off = va - seg->va;
+
+	return seg->map && len <= seg->len - off ? seg->map + off : NULL;
 }
 
 bool
 batch_gather(struct batch *b, struct qp *qp, const struct mem *mem, uint64_t va, uint8_t *pkt,
              uint32_t len)
 {
-	return add_runs(b->runs_out, &b->nb_runs_out,
-	                (struct copy_run){.mem = mem,
-	                                  .va = va,
-	                                  .pkt = pkt,
-	                                  .len = len,
-	                                  .out_idx = b->nb_out - 1,
-	                                  .qp = qp});
+	struct out_pkt *o = &b->out[b->nb_out - 1];
+	const uint8_t *src = reach(mem, va, len);
+
+	if (src && !o->waits) {
+		o->crc = icrc_copy(o->crc, pkt, src, len);
+		return true;
+	}
+	o->waits = true;
+	return add_runs(b->runs_out, &b->nb_runs_out, mem, va, pkt, len, qp, b->nb_out - 1);
 }
 
 void
-batch_gather_ptr(struct batch *b, struct qp *qp, const uint8_t *src, uint8_t *pkt, uint32_t len)
+batch_gather_ptr(struct batch *b, const uint8_t *src, uint8_t *pkt, uint32_t len)
 {
-	b->runs_out[b->nb_runs_out++] = (struct copy_run){
-		.map = (uint8_t *)src, .pkt = pkt, .len = len, .out_idx = b->nb_out - 1, .qp = qp};
+	struct out_pkt *o = &b->out[b->nb_out - 1];
+
+	assert(!o->waits);
+	o->crc = icrc_copy(o->crc, pkt, src, len);
 }
 
 bool
 batch_scatter(struct batch *b, struct qp *qp, const struct mem *mem, uint64_t va,
               const uint8_t *pkt, uint32_t len)
 {
-	return add_runs(b->runs_in, &b->nb_runs_in,
-	                (struct copy_run){
-				.mem = mem, .va = va, .pkt = (uint8_t *)pkt, .len = len, .qp = qp});
+	uint8_t *dst = reach(mem, va, len);
+
+	/* The packet was verified just now and is in the nearest cache. */
+	if (dst && !b->nb_runs_in) {
+		memcpy(dst, pkt, len);
+		return true;
+	}
+	return add_runs(b->runs_in, &b->nb_runs_in, mem, va, (uint8_t *)pkt, len, qp, 0);
 }
 
 void

@@ -14,7 +14,8 @@ struct qp;
 /*
  * One burst's work in stages, so that slow memory is read and written in runs and a completion
  * never precedes its data. Out: plan packets, gather payload and ICRC, hand over. In: judge
- * packets, scatter payload, write completions.
+ * packets, scatter payload, write completions. Memory that is mapped here is copied at once; what
+ * comes behind a slow piece waits with it.
  */
 
 #define BATCH_PKTS 32
@@ -43,6 +44,7 @@ struct out_pkt {
 	uint32_t hdr_len;
 	uint32_t payload_len;
 	uint32_t crc;
+	bool waits;  /**< some of its payload is gathered at the flush */
 	bool failed; /**< its memory could not be read: not sent */
 };
 
@@ -81,8 +83,7 @@ batch_out_fits(const struct batch *b)
 bool batch_gather(struct batch *b, struct qp *qp, const struct mem *mem, uint64_t va, uint8_t *pkt,
                   uint32_t len);
 /** The same from bytes that this thread can reach (inline data). */
-void batch_gather_ptr(struct batch *b, struct qp *qp, const uint8_t *src, uint8_t *pkt,
-                      uint32_t len);
+void batch_gather_ptr(struct batch *b, const uint8_t *src, uint8_t *pkt, uint32_t len);
 /** Bring a packet's payload to application memory at the next flush. */
 bool batch_scatter(struct batch *b, struct qp *qp, const struct mem *mem, uint64_t va,
                    const uint8_t *pkt, uint32_t len);

@@ -130,7 +130,7 @@ path_plan(struct qp *qp, const struct wire_pkt *w, uint16_t sport, uint8_t ecn)
 	o->pkt = p;
 	o->qp = qp;
 	o->payload_len = w->payload_len;
-	o->failed = false;
+	o->waits = o->failed = false;
 	o->hdr_len = wire_build(p->data, &qp->path, w, sport, ecn, nic->ip_id++, &o->crc);
 	b->nb_out++;
 	return p->data + o->hdr_len;

@@ -66,7 +66,7 @@ gather(struct qp *qp, const struct send_wr *wr, uint64_t off, uint8_t *pkt, uint
 	if (!(wr->flags & SHM_SEND_INLINE))
 		return sge_gather(qp, wr->sge, wr->nb_sge, off, pkt, len);
 	if (len)
-		batch_gather_ptr(qp->nic->batch, qp, wr->inline_data + off, pkt, len);
+		batch_gather_ptr(qp->nic->batch, wr->inline_data + off, pkt, len);
 	return true;
 }
 

@@ -38,7 +38,7 @@ tx_cnp(struct qp *qp)
 	payload = path_plan(qp, &w, path_sport(qp), 0);
 	if (!payload)
 		return;
-	batch_gather_ptr(qp->nic->batch, qp, zero, payload, CNP_PAYLOAD);
+	batch_gather_ptr(qp->nic->batch, zero, payload, CNP_PAYLOAD);
 	qp->nic->stats.np_cnp_sent++;
 }
 
