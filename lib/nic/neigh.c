@@ -131,8 +131,7 @@ bucket_of(const struct neigh_table *t, const struct ip_addr *ip)
 static struct entry *
 entry_find(const struct neigh_table *t, const struct ip_addr *ip)
 {
-	LIST_FOREACH(link, bucket_of(t, ip))
-	{
+	LIST_FOREACH (link, bucket_of(t, ip)) {
 		struct entry *e = container_of(link, struct entry, chain);
 
 		if (is_same_ip(&e->n.ip, ip))
