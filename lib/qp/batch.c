@@ -27,8 +27,19 @@ batch_destroy(struct batch *b)
 {
 	if (!b)
 		return;
+	pkt_free(b->spare, b->nb_spare);
 	free(b->staging);
 	free(b);
+}
+
+struct pkt *
+batch_pkt(struct batch *b, struct pkt_pool *pool)
+{
+	if (!b->nb_spare)
+		b->nb_spare = pool->alloc(pool, b->spare, BATCH_PKTS);
+	if (!b->nb_spare)
+		b->nb_spare = pool->alloc(pool, b->spare, 1);
+	return b->nb_spare ? b->spare[--b->nb_spare] : NULL;
 }
 
 /* Cut [va, va + len) at segment borders; nearly always one segment holds it all. */

@@ -63,7 +63,12 @@ struct batch {
 	struct copy_run runs_out[BATCH_RUNS], runs_in[BATCH_RUNS];
 	struct pending_cqe cqes[BATCH_CQES];
 	uint8_t *staging;
+	struct pkt *spare[BATCH_PKTS]; /**< taken from the pool ahead of use */
+	uint32_t nb_spare;
 };
+
+/** A buffer from the spares or the pool; NULL if both are empty. */
+struct pkt *batch_pkt(struct batch *b, struct pkt_pool *pool);
 
 struct batch *batch_create(void);
 void batch_destroy(struct batch *b);

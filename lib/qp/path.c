@@ -122,7 +122,8 @@ path_plan(struct qp *qp, const struct wire_pkt *w, uint16_t sport, uint8_t ecn)
 		nic_drop(nic, DROP_NO_NEIGH);
 		return NULL;
 	}
-	if (!nic->conf.pool->alloc(nic->conf.pool, &p, 1)) {
+	p = batch_pkt(b, nic->conf.pool);
+	if (!p) {
 		nic_drop(nic, DROP_NO_BUFFER);
 		return NULL;
 	}

@@ -136,20 +136,13 @@ for_us(const struct nic *nic, const uint8_t *dmac)
 	return (dmac[0] & 1) || !memcmp(dmac, nic->conf.mac, 6);
 }
 
+/* Everything but RoCE; those packets are judged in a second pass. */
 static void
-rx_one(struct nic *nic, const struct pkt *p, uint64_t now_ns)
+rx_other(struct nic *nic, const struct pkt *p, enum wire_kind kind, enum wire_bad bad,
+         uint64_t now_ns)
 {
-	struct wire_pkt w;
-	enum wire_bad bad;
-
-	nic->stats.rx_packets++;
-	nic->stats.rx_bytes += p->len;
-	switch (wire_parse(p->data, p->len, &w, &bad)) {
+	switch (kind) {
 	case WIRE_ROCE:
-		if (for_us(nic, p->data))
-			rx_roce(nic, p, &w, now_ns);
-		else
-			nic_drop(nic, DROP_NOT_ROCE);
 		break;
 	case WIRE_ARP:
 	case WIRE_ND:
@@ -165,14 +158,45 @@ rx_one(struct nic *nic, const struct pkt *p, uint64_t now_ns)
 	}
 }
 
+/* Read the headers of a burst, and ask for the QPs' memory while the next is read. */
+static uint32_t
+parse_all(struct nic *nic, struct pkt **pkts, uint32_t n, struct wire_pkt *w, struct pkt **roce,
+          uint64_t now_ns)
+{
+	uint32_t nb = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		enum wire_bad bad;
+		enum wire_kind kind = wire_parse(pkts[i]->data, pkts[i]->len, &w[nb], &bad);
+
+		nic->stats.rx_bytes += pkts[i]->len;
+		if (kind != WIRE_ROCE) {
+			rx_other(nic, pkts[i], kind, bad, now_ns);
+		} else if (!for_us(nic, pkts[i]->data)) {
+			nic_drop(nic, DROP_NOT_ROCE);
+		} else {
+			qp_prefetch(qp_find(nic, w[nb].dest_qpn));
+			roce[nb++] = pkts[i];
+		}
+	}
+	nic->stats.rx_packets += n;
+	return nb;
+}
+
 void
 stack_rx(struct nic *nic, struct pkt **pkts, uint32_t n, uint64_t now_ns)
 {
+	struct wire_pkt w[STACK_BURST];
+	struct pkt *roce[STACK_BURST];
+	uint32_t nb;
+
+	assert(n <= STACK_BURST);
 	nic->now_ns = now_ns;
-	for (uint32_t i = 0; i < n; i++) {
+	nb = parse_all(nic, pkts, n, w, roce, now_ns);
+	for (uint32_t i = 0; i < nb; i++) {
 		if (nic->batch->nb_runs_in + BATCH_PKT_RUNS > BATCH_RUNS)
 			batch_flush_in(nic);
-		rx_one(nic, pkts[i], now_ns);
+		rx_roce(nic, roce[i], &w[i], now_ns);
 	}
 	batch_flush_in(nic);
 	pkt_free(pkts, n);
