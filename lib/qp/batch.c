@@ -32,14 +32,13 @@ batch_destroy(struct batch *b)
 	free(b);
 }
 
-struct pkt *
-batch_pkt(struct batch *b, struct pkt_pool *pool)
+bool
+batch_refill(struct batch *b, struct pkt_pool *pool)
 {
-	if (!b->nb_spare)
-		b->nb_spare = pool->alloc(pool, b->spare, BATCH_PKTS);
+	b->nb_spare = pool->alloc(pool, b->spare, BATCH_PKTS);
 	if (!b->nb_spare)
 		b->nb_spare = pool->alloc(pool, b->spare, 1);
-	return b->nb_spare ? b->spare[--b->nb_spare] : NULL;
+	return b->nb_spare != 0;
 }
 
 /* Cut [va, va + len) at segment borders; nearly always one segment holds it all. */

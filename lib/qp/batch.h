@@ -67,17 +67,19 @@ struct batch {
 	uint32_t nb_spare;
 };
 
-/** A buffer from the spares or the pool; NULL if both are empty. */
-struct pkt *batch_pkt(struct batch *b, struct pkt_pool *pool);
+/** Take spare buffers from the pool; false if it is empty. */
+bool batch_refill(struct batch *b, struct pkt_pool *pool);
 
 struct batch *batch_create(void);
 void batch_destroy(struct batch *b);
 
-/** Whether a packet of any shape still fits before the next gather. */
+/** Whether a packet of any shape still fits before the next gather, and there is a buffer for it.
+ */
 static inline bool
-batch_out_fits(const struct batch *b)
+batch_out_fits(struct batch *b, struct pkt_pool *pool)
 {
-	return b->nb_out < BATCH_PKTS && b->nb_runs_out + BATCH_PKT_RUNS <= BATCH_RUNS;
+	return b->nb_out < BATCH_PKTS && b->nb_runs_out + BATCH_PKT_RUNS <= BATCH_RUNS &&
+	       (b->nb_spare || batch_refill(b, pool));
 }
 
 /**

@@ -122,11 +122,8 @@ path_plan(struct qp *qp, const struct wire_pkt *w, uint16_t sport, uint8_t ecn)
 		nic_drop(nic, DROP_NO_NEIGH);
 		return NULL;
 	}
-	p = batch_pkt(b, nic->conf.pool);
-	if (!p) {
-		nic_drop(nic, DROP_NO_BUFFER);
-		return NULL;
-	}
+	assert(b->nb_spare);
+	p = b->spare[--b->nb_spare];
 	assert(p->room >= WIRE_HDR_MAX + w->payload_len + 3 + ICRC_LEN);
 	o->pkt = p;
 	o->qp = qp;

@@ -22,11 +22,12 @@ void path_drop(struct qp *qp);
 bool path_ready(struct qp *qp, uint64_t now_ns);
 
 /**
- * Plan a packet: take a buffer, write its headers, leave the payload to the batch.
+ * Plan a packet that batch_out_fits allowed: take a buffer, write its headers, leave the payload to
+ * the batch.
  *
  * @param w      payload_len bytes of payload are added by batch_gather afterwards.
  * @param sport  UDP source port.
- * @return       where the payload belongs; NULL if there was no buffer or no MAC: the packet is
+ * @return       where the payload belongs; NULL if the MAC is not known: the packet is
  *               as good as lost, and counted.
  */
 uint8_t *path_plan(struct qp *qp, const struct wire_pkt *w, uint16_t sport, uint8_t ecn);

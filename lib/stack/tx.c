@@ -15,7 +15,7 @@
 static bool
 room(const struct nic *nic, uint32_t max)
 {
-	return nic->batch->nb_out < max && batch_out_fits(nic->batch);
+	return nic->batch->nb_out < max && batch_out_fits(nic->batch, nic->conf.pool);
 }
 
 /* Acknowledgements wait for no pace: they let the peer go on. One per QP and turn. */
