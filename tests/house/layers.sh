@@ -11,8 +11,8 @@ trap 'rm -rf "$scratch"' EXIT
 
 # flags FOLDER: the compile command of one of its files, without its input and outputs; empty if the
 # folder has no .c file.
+ninja -C "$build" -t compdb c_COMPILER >"$scratch/compdb"
 flags() {
-	ninja -C "$build" -t compdb c_COMPILER >"$scratch/compdb"
 	python3 - "$scratch/compdb" "$src" "$build" "$1" <<-'PY'
 		import json, os, shlex, sys
 
