@@ -60,7 +60,7 @@ verdict() {
 # matter.
 foreign_environment() {
 	[ -n "${WEFT_E2E_PRELOAD-}" ] || return 0
-	export LD_PRELOAD="$WEFT_E2E_PRELOAD" ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0"
+	export WEFT_PRELOAD="$WEFT_E2E_PRELOAD" ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0"
 }
 
 # run PROG ARGS...: under weft-run, with the daemon of this test. Always in a subshell, which the
