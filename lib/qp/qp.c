@@ -117,6 +117,8 @@ reset(struct qp *qp)
 	qp->hold_ns = qp->rtt_sent_ns = 0;
 	qp->nb_rnr = 0;
 	qp->sent_count = qp->out_bytes = 0;
+	qp->tx_nxt_psn = qp->progress_ns = qp->neigh_wait_ns = 0;
+	qp->comm_est = false;
 	qp->msn = qp->rx_op = 0;
 	qp->have_recv = qp->rx_skip = qp->rnr_sent = qp->cnp_due = false;
 	qp->fifo_head = qp->fifo_tail = 0;
@@ -322,6 +324,8 @@ qp_modify(struct qp *qp, const struct shm_qp_attr *attr, uint32_t mask, uint64_t
 	if (rc)
 		return rc;
 	state_copy(&qp->attr, attr, mask);
+	if (to == SHM_QPS_SQD && to != from && !(mask & SHM_QP_EN_SQD_ASYNC_NOTIFY))
+		qp->attr.en_sqd_notify = 0; /* asked for by each change anew */
 	if (to == SHM_QPS_ERR) {
 		/* From RESET there is nothing to flush, and qp_fail takes it for dead. */
 		if (from == SHM_QPS_RESET)
