@@ -21,7 +21,7 @@ units_of(const struct param_desc *desc)
 		enum units units;
 	} rows[] = {
 		{"ns", UNITS_TIME},   {"bps", UNITS_RATE}, {"B", UNITS_SIZE},
-		{"pkt", UNITS_COUNT}, {"1", UNITS_COUNT},
+		{"pkt", UNITS_COUNT}, {"1", UNITS_COUNT},  {"ppm", UNITS_SHARE},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -30,7 +30,7 @@ struct param_desc {
 	size_t offset; /**< of the member in the params struct */
 	double def;    /**< min <= def <= max */
 	double min, max;
-	const char *unit;   /**< "ns", "bps", "B", "pkt", or "1" for a plain number */
+	const char *unit;   /**< "ns", "bps", "B", "pkt", "ppm", or "1" for a plain number */
 	const char *source; /**< parent of the default, e.g. "IRN SIGCOMM'18 s3.2", "our choice" */
 };
 

@@ -43,6 +43,8 @@ static const struct suffix size_suffixes[] = {
 	{0},
 };
 
+static const struct suffix share_suffixes[] = {{"%", 10000}, {"ppm", 1}, {0}};
+
 static const struct {
 	const struct suffix *suffixes;
 	const char *tails[4]; /**< what may follow the suffix; NULL at the end */
@@ -54,6 +56,7 @@ static const struct {
                         {"", "bps", "bit/s", "b/s"},
                         "not a rate (unit K, M, G or T, in bit/s)"},
 	[UNITS_SIZE] = {size_suffixes, {"", "B"}, "not a size (unit K, M, G or T, in bytes)"},
+	[UNITS_SHARE] = {share_suffixes, {""}, "needs a unit of shares (%, ppm)"},
 };
 #define NB_TAILS 4
 

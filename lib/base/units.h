@@ -18,6 +18,7 @@ enum units {
 	UNITS_RATE,  /**< into bit/s; K, M, G, T are powers of 1000; "bps", "bit/s" or "b/s" may
 	                follow */
 	UNITS_SIZE,  /**< into bytes; K, M, G, T (Ki, ...) are powers of 1024; "B" may follow */
+	UNITS_SHARE, /**< of all, into millionths; % or ppm; only 0 may stand without a unit */
 };
 
 /**

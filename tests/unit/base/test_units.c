@@ -69,6 +69,12 @@ Test(units, whole_numbers_are_read_exactly_or_refused)
 		{UNITS_SIZE, "0.1K", 0, -EINVAL, "not a whole number of its smallest unit"},
 		{UNITS_SIZE, "1iB", 0, -EINVAL, "not a size (unit K, M, G or T, in bytes)"},
 		{UNITS_SIZE, "1us", 0, -EINVAL, "not a size (unit K, M, G or T, in bytes)"},
+		{UNITS_SHARE, "1%", 10000, 0, 0},
+		{UNITS_SHARE, "0.25%", 2500, 0, 0},
+		{UNITS_SHARE, "12ppm", 12, 0, 0},
+		{UNITS_SHARE, "0", 0, 0, 0},
+		{UNITS_SHARE, "0.5", 0, -EINVAL, "needs a unit of shares (%, ppm)"},
+		{UNITS_SHARE, "0.00001%", 0, -EINVAL, "not a whole number of its smallest unit"},
 
 		{UNITS_COUNT, "128", 128, 0, 0},
 		{UNITS_COUNT, "128pkt", 128, 0, 0},
@@ -134,6 +140,8 @@ Test(units, values_are_written_with_the_largest_unit_and_read_back)
 		{UNITS_SIZE, 4096, "4K"},
 		{UNITS_SIZE, 9216, "9K"},
 		{UNITS_SIZE, 1u << 30, "1G"},
+		{UNITS_SHARE, 10000, "1%"},
+		{UNITS_SHARE, 2500, "2500ppm"},
 		{UNITS_COUNT, 1000, "1000"},
 		{UNITS_TIME, 9999999999999999999u, "9999999999999999999ns"},
 	};
