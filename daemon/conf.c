@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "conf.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <ini.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf_read.h"
+#include "nearest.h"
+
+void
+conf_error(struct conf_reader *r, uint32_t line, const char *fmt, ...)
+{
+	va_list ap;
+
+	r->nb_errors++;
+	fprintf(r->errors, "%s:%u: ", r->path, line);
+	va_start(ap, fmt);
+	vfprintf(r->errors, fmt, ap);
+	va_end(ap);
+	fputc('\n', r->errors);
+}
+
+void
+conf_add_table(struct conf_reader *r, const struct param_desc *descs, void *params)
+{
+	assert(r->nb_tables < CONF_MAX_TABLES);
+	r->tables[r->nb_tables].descs = descs;
+	r->tables[r->nb_tables].params = params;
+	r->nb_tables++;
+}
+
+bool
+conf_number(struct conf_reader *r, const struct param_desc *descs, void *params, const char *name,
+            const char *value)
+{
+	char why[256];
+
+	if (param_set(descs, params, name, value, why, sizeof(why)) == 0)
+		return true;
+	conf_error(r, r->line, "%s", why);
+	return false;
+}
+
+/* Whether a key comes for the first time in its section. */
+static bool
+first_time(struct conf_reader *r, const char *name)
+{
+	for (uint32_t i = 0; i < r->nb_seen; i++) {
+		if (strcmp(r->seen[i].name, name) != 0)
+			continue;
+		conf_error(r, r->line, "key '%s' was set at line %u already", name,
+		           r->seen[i].line);
+		return false;
+	}
+	assert(r->nb_seen < CONF_MAX_KEYS);
+	r->seen[r->nb_seen].name = name;
+	r->seen[r->nb_seen].line = r->line;
+	r->nb_seen++;
+	return true;
+}
+
+static void
+unknown_key(struct conf_reader *r, const char *name)
+{
+	struct nearest n = nearest_of(name);
+	char why[256];
+
+	for (const struct conf_key *k = r->section->keys; k->name; k++)
+		nearest_offer(&n, k->name);
+	for (uint32_t i = 0; i < r->nb_tables; i++) {
+		for (const struct param_desc *d = r->tables[i].descs; d->name; d++)
+			nearest_offer(&n, d->name);
+	}
+	nearest_explain(&n, "key", why, sizeof(why));
+	conf_error(r, r->line, "%s", why);
+}
+
+/* From libinih: one key. Always 1, because it counts what returns 0 as its own syntax error. */
+static int
+on_key(void *user, const char *section, const char *name, const char *value)
+{
+	struct conf_reader *r = user;
+	const char *known = NULL;
+
+	(void)section;
+	if (!r->in_section)
+		conf_error(r, r->line, "key '%s' stands before the first section", name);
+	if (!r->section)
+		return 1;
+	for (const struct conf_key *k = r->section->keys; k->name; k++) {
+		if (strcmp(k->name, name) != 0)
+			continue;
+		if (first_time(r, k->name))
+			k->read(r, r->obj, value);
+		return 1;
+	}
+	/* Engines of two kinds may have one name, and then one section. */
+	for (uint32_t i = 0; i < r->nb_tables; i++) {
+		const struct param_desc *d = param_find(r->tables[i].descs, name);
+
+		if (!d)
+			continue;
+		if (!known && !first_time(r, d->name))
+			return 1;
+		known = d->name;
+		if (!conf_number(r, r->tables[i].descs, r->tables[i].params, name, value))
+			return 1;
+	}
+	if (!known)
+		unknown_key(r, name);
+	return 1;
+}
+
+/* "nic weft0" from between the brackets. */
+static void
+begin_section(struct conf_reader *r, char *text)
+{
+	char *kind, *name, *rest = NULL;
+	struct nearest n;
+	char why[256];
+
+	r->in_section = true;
+	r->section = NULL;
+	r->nb_tables = 0;
+	r->nb_seen = 0;
+	kind = strtok_r(text, " \t", &rest);
+	if (!kind) {
+		conf_error(r, r->line, "a section without a name");
+		return;
+	}
+	name = strtok_r(NULL, " \t", &rest);
+	n = nearest_of(kind);
+	for (const struct conf_section *s = conf_sections; s->name; s++) {
+		nearest_offer(&n, s->name);
+		if (strcmp(s->name, kind) != 0)
+			continue;
+		if (s->named != (name != NULL) || (name && strtok_r(NULL, " \t", &rest))) {
+			conf_error(r, r->line, "the section is written [%s%s]", s->name,
+			           s->named ? " NAME" : "");
+			return;
+		}
+		r->obj = s->begin(r, name);
+		if (r->obj)
+			r->section = s;
+		return;
+	}
+	nearest_explain(&n, "section", why, sizeof(why));
+	conf_error(r, r->line, "%s", why);
+}
+
+/* What some editors begin a file with. */
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+
+/* Cut a comment: '#' or ';' at the start of a line or behind a blank. */
+static void
+cut_comment(char *line)
+{
+	for (char *p = line; *p; p++) {
+		if ((*p == '#' || *p == ';') && (p == line || p[-1] == ' ' || p[-1] == '\t')) {
+			*p = '\0';
+			return;
+		}
+	}
+}
+
+/*
+ * For libinih: the next line, as fgets gives it. It counts lines, which libinih's handler does not
+ * know; refuses long ones, which libinih would cut in two; and takes leading blanks away, which
+ * libinih would take for a value that goes on.
+ */
+static char *
+next_line(char *buf, int size, void *user)
+{
+	struct conf_reader *r = user;
+	char *line = NULL, *text;
+	size_t room = 0, len;
+	ssize_t got;
+
+	got = getline(&line, &room, r->stream);
+	if (got < 0) {
+		free(line);
+		return NULL;
+	}
+	r->line++;
+	buf[0] = '\0';
+	if (strlen(line) != (size_t)got) {
+		conf_error(r, r->line, "not a text file");
+		goto out;
+	}
+	/* libinih wants room for CR, LF and NUL. */
+	if (got + 3 > size) {
+		conf_error(r, r->line, "a line of more than %d characters", size - 3);
+		goto out;
+	}
+	cut_comment(line);
+	text = line;
+	if (r->line == 1 && strncmp(text, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0)
+		text += strlen(BYTE_ORDER_MARK);
+	text += strspn(text, " \t\r\n");
+	for (len = strlen(text); len > 0 && strchr(" \t\r\n", text[len - 1]); len--)
+		text[len - 1] = '\0';
+	memcpy(buf, text, len + 1);
+	if (len > 1 && text[0] == '[' && text[len - 1] == ']') {
+		text[len - 1] = '\0';
+		begin_section(r, text + 1);
+		/* Ours now; libinih cuts long names. */
+		buf[0] = '\0';
+	} else if (text[0] == '[') {
+		/* libinih will refuse it. What follows does not belong to the section before. */
+		r->in_section = true;
+		r->section = NULL;
+	}
+out:
+	free(line);
+	return buf;
+}
+
+struct conf *
+conf_read_stream(FILE *stream, const char *path, FILE *errors)
+{
+	struct conf_reader r = {.path = path, .stream = stream, .errors = errors};
+	int bad_line;
+
+	r.conf = calloc(1, sizeof(*r.conf));
+	if (!r.conf || !conf_defaults(r.conf)) {
+		fprintf(errors, "%s: %s\n", path, strerror(ENOMEM));
+		conf_free(r.conf);
+		return NULL;
+	}
+	bad_line = ini_parse_stream(next_line, &r, on_key, &r);
+	if (ferror(stream))
+		conf_error(&r, r.line, "%s", strerror(errno));
+	if (bad_line > 0)
+		conf_error(&r, (uint32_t)bad_line, "neither [SECTION] nor KEY = VALUE");
+	conf_check(&r);
+	if (r.nb_errors > 0) {
+		conf_free(r.conf);
+		return NULL;
+	}
+	return r.conf;
+}
+
+struct conf *
+conf_read(const char *path, FILE *errors)
+{
+	FILE *stream = fopen(path, "r");
+	struct conf *conf;
+
+	if (!stream) {
+		fprintf(errors, "%s: %s\n", path, strerror(errno));
+		return NULL;
+	}
+	conf = conf_read_stream(stream, path, errors);
+	fclose(stream);
+	return conf;
+}
+
+void
+conf_free(struct conf *conf)
+{
+	if (!conf)
+		return;
+	for (uint32_t i = 0; i < conf->nb_engines; i++)
+		free(conf->engines[i].params);
+	free(conf->engines);
+	free(conf);
+}
+
+const void *
+conf_params(const struct conf *conf, const struct engine_info *info)
+{
+	for (uint32_t i = 0; i < conf->nb_engines; i++) {
+		if (conf->engines[i].info == info)
+			return conf->engines[i].params;
+	}
+	return NULL;
+}
+
+static bool
+prefix_holds(const struct conf_peer *peer, const struct ip_addr *ip)
+{
+	uint32_t bytes = peer->prefix_bits / 8, bits = peer->prefix_bits % 8;
+
+	if (memcmp(peer->prefix.b, ip->b, bytes) != 0)
+		return false;
+	return bits == 0 || (peer->prefix.b[bytes] ^ ip->b[bytes]) >> (8 - bits) == 0;
+}
+
+const struct conf_peer *
+conf_peer_find(const struct conf *conf, const struct ip_addr *ip)
+{
+	const struct conf_peer *best = NULL;
+
+	for (uint32_t i = 0; i < conf->nb_peers; i++) {
+		const struct conf_peer *p = &conf->peers[i];
+
+		if (prefix_holds(p, ip) && (!best || p->prefix_bits > best->prefix_bits))
+			best = p;
+	}
+	return best;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_CONF_H
+#define WEFT_CONF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "abi.h"
+#include "engine.h"
+#include "fault.h"
+#include "nic.h"
+#include "switch.h"
+
+/**
+ * @file
+ * A conf file as a struct: read, checked, defaults filled in. Knows no DPDK and opens nothing but
+ * the file, so that `weftd --check` can use it anywhere.
+ */
+
+/** What CTL_LIST can name. */
+#define CONF_MAX_NICS 32
+#define CONF_MAX_SWITCHES 16
+/** Of one switch. */
+#define CONF_MAX_PORTS 64
+#define CONF_MAX_PEERS 256
+/** Addresses of one NIC: the GID table without the link-local entry. */
+#define CONF_MAX_IPS (NIC_MAX_GIDS - 1)
+
+/** `port = ring:NAME`: one of the two ends of a link between nodes of this process. */
+struct conf_port {
+	char ring[WEFT_NAME_LEN];
+};
+
+/** What [nic] and [peer] have in common, and begin with: how a connection is served. */
+struct conf_bind {
+	const struct reliability_ops *rel;
+	const struct cc_ops *cc;
+	const struct lb_ops *lb; /**< of these three a [peer] has NULL where it says nothing */
+	uint32_t fabric;         /**< enum engine_trait; a [nic] that says nothing has them all */
+	bool has_fabric;
+	uint32_t line; /**< of the last of its keys, for messages */
+};
+
+/** Keys of [nic] that are numbers. Table: nic_numbers in conf_keys.c. */
+struct conf_nic_numbers {
+	uint32_t mtu;           /**< of the link: bytes of an IP packet */
+	uint32_t vlan;          /**< 0 = untagged */
+	uint32_t traffic_class; /**< if has_traffic_class */
+	uint64_t rate_bps;
+	uint64_t base_rtt_ns;
+	uint32_t window_pkts;
+};
+
+struct conf_nic {
+	struct conf_bind bind;
+	char name[WEFT_NAME_LEN]; /**< of the device */
+	struct conf_port port;
+	struct ip_addr ips[CONF_MAX_IPS];
+	uint32_t nb_ips;
+	uint8_t mac[6];
+	bool has_traffic_class;
+	struct conf_nic_numbers num;
+	struct fault_params fault;
+	bool has_fault; /**< some fault can happen */
+	/* where it is said, for messages */
+	uint32_t line, port_line, ip_line, mac_line;
+};
+
+struct conf_peer {
+	struct conf_bind bind;
+	struct ip_addr prefix;
+	uint32_t prefix_bits; /**< 0 to 128; an IPv4 prefix counts its 96 mapped bits */
+	uint32_t line;
+};
+
+struct conf_switch {
+	char name[WEFT_NAME_LEN];
+	struct conf_port ports[CONF_MAX_PORTS];
+	uint32_t nb_ports;
+	struct switch_params params;
+	uint32_t line, port_line;
+};
+
+/** Keys of [daemon] that are numbers. */
+struct conf_daemon_numbers {
+	uint32_t packets;             /**< of the process's pool */
+	uint64_t client_memory_bytes; /**< mapped for one application; 0 = half of the machine's */
+};
+
+struct conf_daemon {
+	char name[WEFT_NAME_LEN];  /**< names the control socket */
+	char group[WEFT_NAME_LEN]; /**< who may connect, beside the own user; "" = everybody */
+	bool hugepages;
+	bool poll; /**< never sleep */
+	struct conf_daemon_numbers num;
+};
+
+enum conf_engine_kind {
+	CONF_ENGINE_REL,
+	CONF_ENGINE_CC,
+	CONF_ENGINE_HOST_LB,
+	CONF_ENGINE_SWITCH_LB,
+};
+
+/** Parameters of one engine: those of its section, else its defaults. */
+struct conf_engine {
+	enum conf_engine_kind kind;
+	const struct engine_info *info;
+	void *params;  /**< info->params_size bytes; NULL if it has none */
+	uint32_t line; /**< of its section, 0 = none */
+};
+
+struct conf {
+	struct conf_daemon daemon;
+	uint32_t daemon_line; /**< 0 = no section */
+	struct conf_nic nics[CONF_MAX_NICS];
+	uint32_t nb_nics;
+	struct conf_switch switches[CONF_MAX_SWITCHES];
+	uint32_t nb_switches;
+	struct conf_peer peers[CONF_MAX_PEERS];
+	uint32_t nb_peers;
+	struct conf_engine *engines; /**< all that this build has */
+	uint32_t nb_engines;
+};
+
+/**
+ * Read and check a conf file.
+ *
+ * @param path    the file; also the default of [daemon] name: its base name without an extension.
+ * @param errors  gets one line per mistake: "PATH:LINE: what is wrong".
+ * @return        the conf, to be freed by conf_free; NULL if there was any mistake.
+ */
+struct conf *conf_read(const char *path, FILE *errors);
+
+/** The same of a stream that is open already. */
+struct conf *conf_read_stream(FILE *stream, const char *path, FILE *errors);
+
+void conf_free(struct conf *conf);
+
+/** Parameters for an engine of this build. */
+const void *conf_params(const struct conf *conf, const struct engine_info *info);
+
+/** The [peer] with the longest prefix that holds an address; NULL if none does. */
+const struct conf_peer *conf_peer_find(const struct conf *conf, const struct ip_addr *ip);
+
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bind.h"
+#include "conf_read.h"
+
+/* One place where a ring ends: a port of the node-th NIC or switch. */
+struct ring_end {
+	const char *ring;
+	const char *kind, *owner; /* "nic", "weft0" */
+	uint32_t node;
+	uint32_t line;
+};
+
+#define MAX_NODES (CONF_MAX_NICS + CONF_MAX_SWITCHES)
+#define MAX_ENDS (CONF_MAX_NICS + CONF_MAX_SWITCHES * CONF_MAX_PORTS)
+
+static uint32_t
+collect_ends(const struct conf *conf, struct ring_end ends[MAX_ENDS])
+{
+	uint32_t n = 0, node = 0;
+
+	for (uint32_t i = 0; i < conf->nb_nics; i++, node++) {
+		const struct conf_nic *nic = &conf->nics[i];
+
+		if (nic->port.ring[0])
+			ends[n++] = (struct ring_end){nic->port.ring, "nic", nic->name, node,
+			                              nic->port_line};
+	}
+	for (uint32_t i = 0; i < conf->nb_switches; i++, node++) {
+		const struct conf_switch *sw = &conf->switches[i];
+
+		for (uint32_t p = 0; p < sw->nb_ports; p++)
+			ends[n++] = (struct ring_end){sw->ports[p].ring, "switch", sw->name, node,
+			                              sw->port_line};
+	}
+	return n;
+}
+
+/* The node that stands for all that are joined with this one. */
+static uint32_t
+root_of(const uint32_t *joined, uint32_t node)
+{
+	while (joined[node] != node)
+		node = joined[node];
+	return node;
+}
+
+/*
+ * Every ring has two ends, and the links are a forest: switches that learn would send a frame
+ * round a loop for ever.
+ */
+static void
+check_rings(struct conf_reader *r)
+{
+	struct ring_end *ends = calloc(MAX_ENDS, sizeof(*ends));
+	uint32_t joined[MAX_NODES];
+	uint32_t n;
+
+	if (!ends) {
+		conf_error(r, r->line, "out of memory");
+		return;
+	}
+	n = collect_ends(r->conf, ends);
+	for (uint32_t i = 0; i < MAX_NODES; i++)
+		joined[i] = i;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ring_end *a = &ends[i], *b = NULL;
+		bool is_first = true;
+
+		for (uint32_t k = 0; k < n; k++) {
+			if (k == i || strcmp(ends[k].ring, a->ring) != 0)
+				continue;
+			if (k < i)
+				is_first = false;
+			else if (!b)
+				b = &ends[k];
+			else if (is_first)
+				conf_error(r, ends[k].line,
+				           "ring '%s' has more than two ends: [%s %s], [%s %s], "
+				           "[%s %s]",
+				           a->ring, a->kind, a->owner, b->kind, b->owner,
+				           ends[k].kind, ends[k].owner);
+		}
+		if (!is_first)
+			continue;
+		if (!b) {
+			conf_error(r, a->line, "ring '%s' has only one end, [%s %s]", a->ring,
+			           a->kind, a->owner);
+		} else if (root_of(joined, a->node) == root_of(joined, b->node)) {
+			conf_error(r, b->line, "ring '%s' closes a loop of switches", a->ring);
+		} else {
+			joined[root_of(joined, a->node)] = root_of(joined, b->node);
+		}
+	}
+	free(ends);
+}
+
+static void
+check_names(struct conf_reader *r)
+{
+	const struct conf *conf = r->conf;
+
+	for (uint32_t i = 0; i < conf->nb_switches; i++) {
+		for (uint32_t k = 0; k < conf->nb_nics; k++) {
+			if (strcmp(conf->switches[i].name, conf->nics[k].name) == 0)
+				conf_error(r, conf->switches[i].line,
+				           "[switch %s] has the name of [nic %s] at line %u",
+				           conf->switches[i].name, conf->nics[k].name,
+				           conf->nics[k].line);
+		}
+	}
+}
+
+/* No address twice, in one NIC or in two. */
+static void
+check_ips(struct conf_reader *r)
+{
+	const struct conf *conf = r->conf;
+
+	for (uint32_t i = 0; i < conf->nb_nics; i++) {
+		const struct conf_nic *nic = &conf->nics[i];
+
+		for (uint32_t k = 0; k <= i; k++) {
+			const struct conf_nic *other = &conf->nics[k];
+
+			for (uint32_t a = 0; a < nic->nb_ips; a++) {
+				for (uint32_t b = 0; b < (k == i ? a : other->nb_ips); b++) {
+					if (memcmp(&nic->ips[a], &other->ips[b],
+					           sizeof(nic->ips[a])) == 0)
+						conf_error(r, nic->ip_line,
+						           "[nic %s] has an ip that [nic %s] has "
+						           "at line %u",
+						           nic->name, other->name, other->ip_line);
+				}
+			}
+		}
+	}
+}
+
+/* A locally administered address that name and ip lead to, so that it is the same at each start. */
+static void
+derive_mac(struct conf_nic *nic, uint32_t attempt)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325) + attempt; /* FNV-1a */
+
+	for (const char *p = nic->name; *p; p++)
+		h = (h ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
+	for (uint32_t i = 0; i < sizeof(nic->ips[0].b); i++)
+		h = (h ^ nic->ips[0].b[i]) * UINT64_C(0x100000001b3);
+	for (int i = 0; i < 6; i++)
+		nic->mac[i] = (uint8_t)(h >> (8 * i));
+	nic->mac[0] = (nic->mac[0] & 0xfc) | 0x02;
+}
+
+static const struct conf_nic *
+other_with_mac(const struct conf *conf, const struct conf_nic *nic)
+{
+	for (uint32_t i = 0; i < conf->nb_nics; i++) {
+		if (&conf->nics[i] != nic &&
+		    memcmp(conf->nics[i].mac, nic->mac, sizeof(nic->mac)) == 0)
+			return &conf->nics[i];
+	}
+	return NULL;
+}
+
+static void
+check_macs(struct conf_reader *r)
+{
+	struct conf *conf = r->conf;
+
+	for (uint32_t i = 0; i < conf->nb_nics; i++) {
+		struct conf_nic *nic = &conf->nics[i];
+		const struct conf_nic *other = nic->mac_line ? other_with_mac(conf, nic) : NULL;
+
+		if (other && other < nic && other->mac_line)
+			conf_error(r, nic->mac_line, "[nic %s] has the mac of [nic %s] at line %u",
+			           nic->name, other->name, other->mac_line);
+	}
+	for (uint32_t i = 0; i < conf->nb_nics; i++) {
+		struct conf_nic *nic = &conf->nics[i];
+
+		for (uint32_t attempt = 0; !nic->mac_line; attempt++) {
+			derive_mac(nic, attempt);
+			if (!other_with_mac(conf, nic))
+				break;
+		}
+	}
+}
+
+static bool
+any_fault(const struct fault_dir *dir)
+{
+	for (int i = 0; i < FAULT_NB; i++) {
+		if (dir->ppm[i])
+			return true;
+	}
+	return dir->delay_ns != 0;
+}
+
+static void
+check_nic(struct conf_reader *r, struct conf_nic *nic)
+{
+	const struct engine_set set = {nic->bind.rel, nic->bind.cc, nic->bind.lb};
+	char why[256];
+
+	if (!nic->port_line)
+		conf_error(r, nic->line, "[nic %s] has no port", nic->name);
+	if (!nic->ip_line)
+		conf_error(r, nic->line, "[nic %s] has no ip", nic->name);
+	else if (nic->nb_ips == 0 && r->nb_errors == 0)
+		conf_error(r, nic->ip_line, "ip is empty");
+	if (engine_set_check(&set, FRAMING_ROCEV2, nic->bind.fabric, why, sizeof(why)) != 0)
+		conf_error(r, nic->bind.line, "[nic %s]: %s", nic->name, why);
+	nic->has_fault = any_fault(&nic->fault.tx) || any_fault(&nic->fault.rx);
+}
+
+/*
+ * A connection runs what its NIC says. So a [peer] may only repeat that.
+ */
+static void
+check_peer(struct conf_reader *r, const struct conf_peer *peer)
+{
+	const struct conf_bind *want = &peer->bind;
+
+	for (uint32_t i = 0; i < r->conf->nb_nics; i++) {
+		const struct conf_bind *have = &r->conf->nics[i].bind;
+		const char *key = NULL;
+
+		if (want->rel && want->rel != have->rel)
+			key = "reliability";
+		else if (want->cc && want->cc != have->cc)
+			key = "cc";
+		else if (want->lb && want->lb != have->lb)
+			key = "lb";
+		else if (want->has_fabric && want->fabric != have->fabric)
+			key = "fabric";
+		if (!key)
+			continue;
+		conf_error(r, peer->line,
+		           "[peer]: its %s differs from that of [nic %s]; rocev2 has one for all "
+		           "peers",
+		           key, r->conf->nics[i].name);
+	}
+}
+
+/* "conf/loopback.conf" names its daemon "loopback". */
+static void
+name_daemon(struct conf_reader *r)
+{
+	struct conf_daemon *d = &r->conf->daemon;
+	char path[4096];
+	char *base, *dot;
+
+	if (d->name[0])
+		return;
+	snprintf(path, sizeof(path), "%s", r->path);
+	base = basename(path);
+	dot = strrchr(base, '.');
+	if (dot && dot > base)
+		*dot = '\0';
+	for (char *p = base; *p; p++) {
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.",
+		            *p))
+			*p = '_';
+	}
+	if (base[0] == '.')
+		base[0] = '_';
+	snprintf(d->name, sizeof(d->name), "%.*s", WEFT_NAME_LEN - 1, base);
+}
+
+void
+conf_check(struct conf_reader *r)
+{
+	struct conf *conf = r->conf;
+
+	if (conf->nb_nics + conf->nb_switches == 0)
+		conf_error(r, r->line, "neither a [nic NAME] nor a [switch NAME]: nothing to run");
+	for (uint32_t i = 0; i < conf->nb_nics; i++)
+		check_nic(r, &conf->nics[i]);
+	for (uint32_t i = 0; i < conf->nb_switches; i++) {
+		if (!conf->switches[i].port_line)
+			conf_error(r, conf->switches[i].line, "[switch %s] has no ports",
+			           conf->switches[i].name);
+	}
+	for (uint32_t i = 0; i < conf->nb_peers; i++)
+		check_peer(r, &conf->peers[i]);
+	check_names(r);
+	check_rings(r);
+	check_ips(r);
+	check_macs(r);
+	name_daemon(r);
+}

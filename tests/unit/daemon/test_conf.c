@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf.h"
+
+/* What most rows begin with: 9 lines that are right. */
+#define TWO_NICS                                                                                   \
+	"[nic n0]\n"                                                                               \
+	"port = ring:a\n"                                                                          \
+	"ip = 10.0.0.1\n"                                                                          \
+	"[nic n1]\n"                                                                               \
+	"port = ring:b\n"                                                                          \
+	"ip = 10.0.0.2, fd00::2\n"                                                                 \
+	"[switch s]\n"                                                                             \
+	"ports = ring:a ring:b\n"                                                                  \
+	"# comment\n"
+
+/* The conf of a text, or NULL; what is wrong with it is the caller's to free. */
+static struct conf *
+read_text(const char *text, char **errors)
+{
+	size_t size;
+	FILE *in = fmemopen((void *)text, strlen(text), "r");
+	FILE *out = open_memstream(errors, &size);
+	struct conf *conf = conf_read_stream(in, "dir/t.conf", out);
+
+	fclose(in);
+	fclose(out);
+	return conf;
+}
+
+static struct conf *
+read_good(const char *text)
+{
+	char *errors;
+	struct conf *conf = read_text(text, &errors);
+
+	cr_assert_not_null(conf, "%s", errors);
+	cr_expect_str_empty(errors);
+	free(errors);
+	return conf;
+}
+
+Test(conf, mistakes_are_told_with_file_line_and_the_nearest_word)
+{
+	static const struct {
+		const char *text;
+		const char *want; /* the whole report */
+	} rows[] = {
+		{"", "t.conf:0: neither a [nic NAME] nor a [switch NAME]: nothing to run\n"},
+		{"[daemon]\nname = x\n",
+	         "t.conf:2: neither a [nic NAME] nor a [switch NAME]: nothing to run\n"},
+		{"prt = 1\n" TWO_NICS, "t.conf:1: key 'prt' stands before the first section\n"},
+		{TWO_NICS "[demon]\nname = x\n",
+	         "t.conf:10: unknown section 'demon' (nearest: 'daemon')\n"},
+		{TWO_NICS "[daemon x]\n", "t.conf:10: the section is written [daemon]\n"},
+		{TWO_NICS "[nic]\n", "t.conf:10: the section is written [nic NAME]\n"},
+		{TWO_NICS "[nic a b]\n", "t.conf:10: the section is written [nic NAME]\n"},
+		{TWO_NICS "[]\n", "t.conf:10: a section without a name\n"},
+		{TWO_NICS "[ ]\n", "t.conf:10: a section without a name\n"},
+		{TWO_NICS "[daemon\npackets = x\n",
+	         "t.conf:10: neither [SECTION] nor KEY = VALUE\n"},
+		{TWO_NICS "[daemon]\nwhat\n", "t.conf:11: neither [SECTION] nor KEY = VALUE\n"},
+		{TWO_NICS "[nic n/0]\n",
+	         "t.conf:10: name 'n/0': letters, digits, '_', '-' and '.' only\n"},
+		{TWO_NICS "[nic .n0]\n",
+	         "t.conf:10: name '.n0': letters, digits, '_', '-' and '.' only\n"},
+		{TWO_NICS "[nic a234567890123456789012345678901]\n", NULL},
+		{TWO_NICS "[nic a2345678901234567890123456789012]\n",
+	         "t.conf:10: name 'a2345678901234567890123456789012': 1 to 31 characters\n"},
+		{TWO_NICS "[switch s]\n",
+	         "t.conf:10: section [switch s] began at line 7 already\n"},
+		{TWO_NICS "[nic n1]\n", "t.conf:10: section [nic n1] began at line 4 already\n"},
+		{TWO_NICS "[daemon]\n[daemon]\n",
+	         "t.conf:11: section [daemon] began at line 10 already\n"},
+		{TWO_NICS "[daemon]\nhugepage = yes\n",
+	         "t.conf:11: unknown key 'hugepage' (nearest: 'hugepages')\n"},
+		{TWO_NICS "[daemon]\nhugepages = 1\n", "t.conf:11: '1' is neither yes nor no\n"},
+		{TWO_NICS "[daemon]\nidle = spin\n",
+	         "t.conf:11: idle 'spin': known are sleep and poll\n"},
+		{TWO_NICS "[daemon]\npackets = 5\n",
+	         "t.conf:11: packets = 5: out of range (1023 to 4194304)\n"},
+		{TWO_NICS "[daemon]\nname = a\nname = b\n",
+	         "t.conf:12: key 'name' was set at line 11 already\n"},
+		{TWO_NICS "[engine gbm]\n", "t.conf:10: unknown engine 'gbm' (nearest: 'gbn')\n"},
+		{TWO_NICS "[engine gbn]\nrenack = 1us\n",
+	         "t.conf:11: unknown key 'renack' (nearest: 'renak')\n"},
+		{TWO_NICS "[engine gbn]\n[engine gbn]\n",
+	         "t.conf:11: section [engine gbn] began at line 10 already\n"},
+		{TWO_NICS "[peer 10.0.0.1/8]\n",
+	         "t.conf:10: '10.0.0.1/8' is not a prefix such as 10.0.0.0/8 or fd00::/16\n"},
+		{TWO_NICS "[peer 10.0.0.0/33]\n",
+	         "t.conf:10: '10.0.0.0/33' is not a prefix such as 10.0.0.0/8 or fd00::/16\n"},
+		{TWO_NICS "[peer 10.0.0.0/ 8]\n",
+	         "t.conf:10: the section is written [peer NAME]\n"},
+		{TWO_NICS "[peer 10.0.0.0/8]\n[peer 10.0.0.0/8]\n",
+	         "t.conf:11: section [peer 10.0.0.0/8] began at line 10 already\n"},
+		{TWO_NICS "[peer 10.0.0.0/8]\nfabric = ecn\n",
+	         "t.conf:10: [peer]: its fabric differs from that of [nic n0]; rocev2 has one for "
+	         "all "
+	         "peers\n"
+	         "t.conf:10: [peer]: its fabric differs from that of [nic n1]; rocev2 has one for "
+	         "all "
+	         "peers\n"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *errors;
+		struct conf *conf = read_text(rows[i].text, &errors);
+		const char *line = errors;
+		char got[1024] = "";
+
+		/* Without the folder, which is the same everywhere. */
+		for (; (line = strstr(line, "dir/")); line += 4)
+			strncat(got, line + 4, strcspn(line + 4, "\n") + 1);
+		if (rows[i].want) {
+			cr_expect_null(conf, "row %zu", i);
+			cr_expect_str_eq(got, rows[i].want, "row %zu: %s", i, got);
+		} else {
+			/* Two mistakes of another kind: no port, no ip. */
+			cr_expect_not_null(strstr(got, "has no port"), "row %zu: %s", i, got);
+			cr_expect_not_null(strstr(got, "has no ip"), "row %zu: %s", i, got);
+		}
+		conf_free(conf);
+		free(errors);
+	}
+}
+
+Test(conf, mistakes_of_a_nic)
+{
+	static const struct {
+		const char *key;
+		const char *want; /* NULL = none */
+	} rows[] = {
+		{"mtu = 4200", NULL},
+		{"mtu = 9K", NULL},
+		{"mtu = 9217", "mtu = 9217: out of range (576 to 9K)"},
+		{"mtu = 12Q", "mtu = 12Q: not a size (unit K, M, G or T, in bytes)"},
+		{"rate = 25G  # fast", NULL},
+		{"rate = 25G;slow", "rate = 25G;slow: not a rate (unit K, M, G or T, in bit/s)"},
+		{"base_rtt = 5", "base_rtt = 5: needs a unit of time (ns, us, ms, s, min)"},
+		{"vlan = 4095", "vlan = 4095: out of range (0 to 4094)"},
+		{"traffic_class = 256", "traffic_class = 256: out of range (0 to 255)"},
+		{"mac = 02:00:00:00:00:01", NULL},
+		{"mac = 01:00:00:00:00:01", "mac '01:00:00:00:00:01' is a group's"},
+		{"mac = 2:0:0:0:0:1", "mac '2:0:0:0:0:1' is not of the form 02:00:0a:4d:00:01"},
+		{"mac = 02:00:00:00:00:g1",
+	         "mac '02:00:00:00:00:g1' is not of the form 02:00:0a:4d:00:01"},
+		{"framing = weft", "framing 'weft': only rocev2 is known"},
+		{"reliability = gb", "unknown reliability engine 'gb' (nearest: 'gbn')"},
+		{"reliability = gbn", NULL},
+		{"cc = fixt", "unknown cc engine 'fixt' (nearest: 'fixed')"},
+		{"lb = fixed", NULL},
+		{"fabric = ecn, int", NULL},
+		{"fabric =", NULL},
+		{"fabric = ecm", "unknown fabric trait 'ecm' (nearest: 'ecn')"},
+		{"fault_loss = 1%", NULL},
+		{"fault_loss = 101%", "fault_loss = 101%: out of range (0 to 100%)"},
+		{"fault_lost = 1%", "unknown key 'fault_lost' (nearest: 'fault_loss')"},
+		{"prt = x", "unknown key 'prt' (nearest: 'port')"},
+		{"ip = 10.0.0.9", "key 'ip' was set at line 3 already"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[512], want[512] = "", *errors;
+		struct conf *conf;
+
+		/* The key stands in line 4. */
+		snprintf(text, sizeof(text),
+		         "[nic n0]\nport = ring:a\nip = 10.0.0.1\n%s\n[nic n1]\nport = ring:a\n"
+		         "ip = 10.0.0.2\n",
+		         rows[i].key);
+		if (rows[i].want)
+			snprintf(want, sizeof(want), "dir/t.conf:4: %s\n", rows[i].want);
+		conf = read_text(text, &errors);
+		cr_expect_eq(conf != NULL, rows[i].want == NULL, "row %zu", i);
+		cr_expect_str_eq(errors, want, "row %zu: %s", i, errors);
+		conf_free(conf);
+		free(errors);
+	}
+}
+
+Test(conf, mistakes_of_the_whole)
+{
+	static const struct {
+		const char *text;
+		const char *want; /* one line of the report */
+	} rows[] = {
+		{"[nic n0]\nip = 10.0.0.1\n", ":1: [nic n0] has no port\n"},
+		{"[nic n0]\nport = ring:a\n", ":1: [nic n0] has no ip\n"},
+		{"[nic n0]\nport = ring:a\nip =\n", ":3: ip is empty\n"},
+		{"[switch s]\n", ":1: [switch s] has no ports\n"},
+		{"[nic n0]\nport = ring:a\nip = 10.0.0.1\n",
+	         ":2: ring 'a' has only one end, [nic n0]\n"},
+		{TWO_NICS "[nic n2]\nport = ring:a\nip = 10.0.0.3\n",
+	         ":8: ring 'a' has more than two ends: [nic n0], [nic n2], [switch s]\n"},
+		{"[switch s]\nports = ring:a ring:a\n", ":2: ring 'a' closes a loop of switches\n"},
+		{"[switch s]\nports = ring:a ring:b\n[switch t]\nports = ring:a ring:b\n",
+	         ":4: ring 'b' closes a loop of switches\n"},
+		{TWO_NICS "[switch n0]\nports = ring:c\n",
+	         ":10: [switch n0] has the name of [nic n0] at line 1\n"},
+		{TWO_NICS "[nic n2]\nport = ring:c\nip = 10.0.0.1\n",
+	         ":12: [nic n2] has an ip that [nic n0] has at line 3\n"},
+		{TWO_NICS "[nic n2]\nport = ring:c\nip = fd00::2\n",
+	         ":12: [nic n2] has an ip that [nic n1] has at line 6\n"},
+		{TWO_NICS "[nic n2]\nport = ring:c\nip = 10.1.0.1 10.1.0.1\n",
+	         ":12: [nic n2] has an ip that [nic n2] has at line 12\n"},
+		{TWO_NICS "[nic n2]\nport = memif:/x\nip = 10.1.0.1\n",
+	         ":11: port 'memif:/x': only ring:NAME is known\n"},
+		{TWO_NICS "[nic n2]\nport = ring:\nip = 10.1.0.1\n",
+	         ":11: ring '': 1 to 31 characters\n"},
+		{TWO_NICS "[nic n2]\nport = ring:c\nip = 224.0.0.1\n",
+	         ":12: '224.0.0.1' is not an address of a host\n"},
+		{TWO_NICS "[nic n2]\nport = ring:c\nip = 10.1.0\n",
+	         ":12: '10.1.0' is not an address of a host\n"},
+		{"[nic n0]\nport = ring:a\nip = 10.0.0.1\nmac = 02:00:00:00:00:01\n"
+	         "[nic n1]\nport = ring:a\nip = 10.0.0.2\nmac = 02:00:00:00:00:01\n",
+	         ":8: [nic n1] has the mac of [nic n0] at line 4\n"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *errors;
+		struct conf *conf = read_text(rows[i].text, &errors);
+
+		cr_expect_null(conf, "row %zu", i);
+		cr_expect_not_null(strstr(errors, rows[i].want), "row %zu: %s", i, errors);
+		conf_free(conf);
+		free(errors);
+	}
+}
+
+Test(conf, says_all_that_it_finds_and_goes_on)
+{
+	static const char text[] = "x = 1\n"
+				   "[nic n0]\n"
+				   "mtu = 1\n"
+				   "prt = 1\n"
+				   "[bad]\n"
+				   "ignored = 1\n"
+				   "[switch s]\n"
+				   "ports = ring:a pci:1\n";
+	char *errors;
+	struct conf *conf = read_text(text, &errors);
+	uint32_t lines = 0;
+
+	cr_expect_null(conf);
+	for (const char *p = errors; *p; p++)
+		lines += *p == '\n';
+	/* 1, 3, 4, 5, 8, no port, no ip, one end */
+	cr_expect_eq(lines, 8, "%s", errors);
+	free(errors);
+}
+
+Test(conf, lines_of_any_length_and_binary_files_are_refused_with_their_line)
+{
+	char text[1024], *errors, *at = text;
+	struct conf *conf;
+
+	/* 196 characters are read, 197 are not; libinih would cut the line in two. */
+	at += sprintf(at, TWO_NICS "#%*s\n", 195, "");
+	conf = read_good(text);
+	conf_free(conf);
+	sprintf(at - 1, " \n");
+	conf = read_text(text, &errors);
+	cr_expect_null(conf);
+	cr_expect_str_eq(errors, "dir/t.conf:10: a line of more than 197 characters\n", "%s",
+	                 errors);
+	free(errors);
+}
+
+Test(conf, blanks_comments_and_line_ends_do_not_matter)
+{
+	static const char text[] = "\xef\xbb\xbf[nic n0]\r\n"
+				   "\r\n"
+				   "   port=ring:a   ; why\r\n"
+				   "\t ip\t=\t10.0.0.1,10.0.0.3\t# two\r\n"
+				   "   # nothing\r\n"
+				   " [ nic\tn1 ] # second\r\n"
+				   "ip = 10.0.0.2\r\n"
+				   "port = ring:a";
+	struct conf *conf = read_good(text);
+
+	cr_expect_eq(conf->nb_nics, 2);
+	cr_expect_eq(conf->nics[0].nb_ips, 2);
+	cr_expect_str_eq(conf->nics[0].port.ring, "a");
+	cr_expect_str_eq(conf->nics[1].name, "n1");
+	conf_free(conf);
+}
+
+Test(conf, what_is_not_said_has_its_default)
+{
+	static const uint8_t v4[16] = {[10] = 0xff, 0xff, 10, 0, 0, 1};
+	struct conf *conf = read_good(TWO_NICS);
+	const struct conf_nic *nic = &conf->nics[0];
+
+	cr_expect_str_eq(conf->daemon.name, "t");
+	cr_expect_str_empty(conf->daemon.group);
+	cr_expect_eq(conf->daemon.num.packets, 8191);
+	cr_expect_not(conf->daemon.hugepages);
+	cr_expect_not(conf->daemon.poll);
+	cr_expect_eq(conf->nb_nics, 2);
+	cr_expect_eq(conf->nb_switches, 1);
+	cr_expect_eq(conf->switches[0].nb_ports, 2);
+	cr_expect_str_eq(conf->switches[0].ports[1].ring, "b");
+	cr_expect_eq(conf->switches[0].params.macs_max, 4096);
+	cr_expect_str_eq(nic->name, "n0");
+	cr_expect_eq(nic->nb_ips, 1);
+	cr_expect_eq(memcmp(nic->ips[0].b, v4, 16), 0);
+	cr_expect_eq(nic->num.mtu, 4200);
+	cr_expect_eq(nic->num.rate_bps, UINT64_C(100000000000));
+	cr_expect_eq(nic->num.base_rtt_ns, 10000);
+	cr_expect_not(nic->has_traffic_class);
+	cr_expect_not(nic->has_fault);
+	cr_expect_str_eq(nic->bind.rel->info.name, "gbn");
+	cr_expect_str_eq(nic->bind.cc->info.name, "fixed");
+	cr_expect_str_eq(nic->bind.lb->info.name, "fixed");
+	cr_expect_eq(nic->bind.fabric, TRAITS_FABRIC);
+	conf_free(conf);
+}
+
+Test(conf, macs_are_local_unique_and_the_same_each_time)
+{
+	struct conf *a = read_good(TWO_NICS), *b = read_good(TWO_NICS);
+
+	cr_expect_eq(memcmp(a->nics[0].mac, b->nics[0].mac, 6), 0);
+	cr_expect_neq(memcmp(a->nics[0].mac, a->nics[1].mac, 6), 0);
+	cr_expect_eq(a->nics[0].mac[0] & 3, 2);
+	conf_free(a);
+	conf_free(b);
+}
+
+Test(conf, faults_and_engine_parameters_are_read)
+{
+	static const char text[] =
+		"[engine gbn]\nrenak = 4us\n[engine fixed]\nrate = 10G\n"
+		"[nic n0]\nport = ring:a\nip = 10.0.0.1\nfault_loss = 1%\n"
+		"fault_rx_delay = 3us\nfault_seed = 7\ntraffic_class = 0\n"
+		"[nic n1]\nport = ring:a\nip = 10.0.0.2\nfault_reorder_pkts = 3\n";
+	struct conf *conf = read_good(text);
+	const struct conf_nic *nic = &conf->nics[0];
+	uint64_t renak;
+
+	cr_expect(nic->has_fault);
+	cr_expect_eq(nic->fault.tx.ppm[FAULT_LOSS], 10000);
+	cr_expect_eq(nic->fault.rx.delay_ns, 3000);
+	cr_expect_eq(nic->fault.seed, 7);
+	cr_expect(nic->has_traffic_class);
+	cr_expect_not(conf->nics[1].has_fault, "nothing is held back");
+	memcpy(&renak, conf_params(conf, &nic->bind.rel->info), sizeof(renak));
+	cr_expect_eq(renak, 4000);
+	conf_free(conf);
+}
+
+Test(conf, the_longest_prefix_of_a_peer_wins)
+{
+	static const char text[] = TWO_NICS "[peer 0.0.0.0/0]\n[peer 10.77.0.0/16]\ncc = fixed\n"
+					    "[peer 10.77.1.2]\n[peer fd00::/9]\n";
+	static const struct {
+		uint8_t ip[16];
+		uint32_t line; /* 0 = none */
+	} rows[] = {
+		{{[10] = 0xff, 0xff, 192, 168, 0, 1}, 10}, {{[10] = 0xff, 0xff, 10, 77, 9, 9}, 11},
+		{{[10] = 0xff, 0xff, 10, 77, 1, 2}, 13},   {{[0] = 0xfd, 0x7f, [15] = 1}, 14},
+		{{[0] = 0xfd, 0x80, [15] = 1}, 0},
+	};
+	struct conf *conf = read_good(text);
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct ip_addr ip;
+		const struct conf_peer *peer;
+
+		memcpy(ip.b, rows[i].ip, 16);
+		peer = conf_peer_find(conf, &ip);
+		cr_expect_eq(peer ? peer->line : 0, rows[i].line, "row %zu", i);
+	}
+	conf_free(conf);
+}
+
+Test(conf, the_shipped_files_are_good_and_say_the_defaults)
+{
+	static const char *const files[] = {"loopback", "daemon", "switch"};
+	const char *root = getenv("WEFT_SOURCE_ROOT");
+	struct conf *plain = read_good(TWO_NICS);
+
+	cr_assert_not_null(root);
+	for (size_t i = 0; i < 3; i++) {
+		char path[512];
+		struct conf *conf;
+
+		snprintf(path, sizeof(path), "%s/conf/%s.conf", root, files[i]);
+		conf = conf_read(path, stderr);
+		cr_assert_not_null(conf, "%s", path);
+		cr_expect_str_eq(conf->daemon.name, files[i]);
+		cr_expect_eq(
+			memcmp(&conf->daemon.num, &plain->daemon.num, sizeof(plain->daemon.num)), 0,
+			"%s", path);
+		for (uint32_t n = 0; n < conf->nb_nics; n++) {
+			cr_expect_eq(memcmp(&conf->nics[n].num, &plain->nics[0].num,
+			                    sizeof(plain->nics[0].num)),
+			             0, "%s", path);
+			cr_expect_eq(memcmp(&conf->nics[n].fault, &plain->nics[0].fault,
+			                    sizeof(plain->nics[0].fault)),
+			             0, "%s", path);
+		}
+		for (uint32_t n = 0; n < conf->nb_switches; n++)
+			cr_expect_eq(memcmp(&conf->switches[n].params, &plain->switches[0].params,
+			                    sizeof(plain->switches[0].params)),
+			             0, "%s", path);
+		conf_free(conf);
+	}
+	conf_free(plain);
+}
+
+Test(conf, a_missing_file_is_an_error)
+{
+	char *errors;
+	size_t size;
+	FILE *out = open_memstream(&errors, &size);
+
+	cr_expect_null(conf_read("/no/such.conf", out));
+	fclose(out);
+	cr_expect_str_eq(errors, "/no/such.conf: No such file or directory\n");
+	free(errors);
+}
