@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_CLIENT_H
+#define WEFT_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi.h"
+#include "arena.h"
+#include "bell.h"
+#include "control.h"
+#include "outbox.h"
+
+/*
+ * One application: its connection and what it made. Used by the control thread, except for bells
+ * and outboxes, which are the worker's once the client is added to it.
+ */
+
+/** Kinds of objects, in the order in which a client's end destroys them: users first. */
+enum obj_kind { OBJ_QP, OBJ_SRQ, OBJ_MW, OBJ_MR, OBJ_CQ, OBJ_CHANNEL, OBJ_BACKING, OBJ_PD, OBJ_NB };
+
+/** What a handle names; first member of each kind's struct. */
+struct obj {
+	struct client *client;
+	enum obj_kind kind;
+	uint32_t handle;  /**< in its kind's table; QPs: QPN; MRs and MWs: key >> 8 */
+	uint32_t nb_refs; /**< objects that use this one */
+};
+
+/** How objects of one kind end. */
+struct obj_ops {
+	/** First, on the worker: it forgets the object. 0 or a positive errno; optional. */
+	int (*detach)(struct obj *obj);
+	/** Then, on the control thread: give back what it had, and itself. */
+	void (*release)(struct obj *obj);
+};
+
+/** An outbox and how the control thread learns that there is room again. */
+struct mailbox {
+	struct watch watch; /**< first member */
+	struct client *client;
+	struct outbox box;
+};
+
+struct client {
+	struct list link; /**< of control.clients */
+	struct control *control;
+	struct watch socket;
+	struct watch process; /**< pidfd, -1 = none */
+	pid_t pid;
+	uid_t uid;
+	struct device *device; /**< NULL before CTL_OPEN; the rest is valid after it */
+	int mem_fd;            /**< the application's memory, -1 = none */
+	struct arena arena;
+	struct mailbox events;
+	struct bell_client bells;
+	struct keytab mailboxes;               /**< channel -> its mailbox; the worker's */
+	struct keytab objs[OBJ_NB];            /**< handle -> object */
+	uint64_t bells_used[WEFT_MAX_QP / 64]; /**< bit per doorbell */
+	uint64_t backing_bytes;
+};
+
+/** A request on its way, and its answer. */
+struct request {
+	struct client *client;
+	union ctl_msg *msg; /**< checked for its size; the handler makes the answer of it */
+	int fd;             /**< came with it, -1 = none; who keeps it sets -1 */
+	int out_fds[4];     /**< go with the answer */
+	bool out_close[4];  /**< and are closed then */
+	uint32_t nb_out_fds;
+};
+
+/** Give a descriptor to the application; close tells that we do not keep it. */
+void request_give_fd(struct request *req, int fd, bool close);
+
+/** A connection was made. Takes the socket. */
+void client_create(struct control *control, int fd);
+/** It ends: everything is destroyed. */
+void client_destroy(struct client *client);
+
+/* ---- handles ---- */
+
+/** NULL if the client has no such object. */
+void *obj_find(struct client *client, enum obj_kind kind, uint32_t handle);
+/** Number of objects. */
+uint32_t obj_count(const struct client *client, enum obj_kind kind);
+/** Put an object under a fresh handle, or under this one if not 0. @return 0 or ENOMEM. */
+int obj_add(struct client *client, struct obj *obj, enum obj_kind kind, uint32_t handle);
+/** @return 0; EBUSY while something uses it; or what detach says. */
+int obj_destroy(struct obj *obj);
+/** For handlers of a ctl_handle request: the same by handle; EINVAL if there is no such object. */
+int obj_destroy_handle(struct request *req, enum obj_kind kind);
+
+/* ---- mailboxes ---- */
+
+/** @return 0 and the application's end, or a positive errno. */
+int mailbox_open(struct mailbox *mailbox, struct client *client, uint32_t msg_size, int *peer_fd);
+/** No worker uses it any more. */
+void mailbox_close(struct mailbox *mailbox);
+/** On the worker: send, now or as soon as there is room. */
+void mailbox_send(struct mailbox *mailbox, const void *msg);
+
+/** What a NIC calls; owners are clients. */
+extern const struct nic_driver client_driver;
+
+/** Largest registration. Source: our choice, an x86-64 address space. */
+#define MR_MAX_BYTES (UINT64_C(1) << 47)
+
+/* ---- handlers: 0 or a positive errno ---- */
+
+int handle_list(struct request *req);
+int handle_open(struct request *req);
+int handle_query_port(struct request *req);
+int handle_query_gid(struct request *req);
+/* queues.c */
+int handle_new_channel(struct request *req);
+int handle_free_channel(struct request *req);
+int handle_create_cq(struct request *req);
+int handle_resize_cq(struct request *req);
+int handle_destroy_cq(struct request *req);
+int handle_create_srq(struct request *req);
+int handle_modify_srq(struct request *req);
+int handle_query_srq(struct request *req);
+int handle_destroy_srq(struct request *req);
+int handle_create_qp(struct request *req);
+int handle_modify_qp(struct request *req);
+int handle_query_qp(struct request *req);
+int handle_destroy_qp(struct request *req);
+/* memory.c */
+int handle_alloc_pd(struct request *req);
+int handle_dealloc_pd(struct request *req);
+int handle_new_backing(struct request *req);
+int handle_add_backing(struct request *req);
+int handle_free_backing(struct request *req);
+int handle_reg_mr(struct request *req);
+int handle_dereg_mr(struct request *req);
+int handle_alloc_mw(struct request *req);
+int handle_dealloc_mw(struct request *req);
+
+/* ---- how objects end ---- */
+
+extern const struct obj_ops pd_ops, backing_ops, mr_ops;          /* memory.c */
+extern const struct obj_ops channel_ops, cq_ops, srq_ops, qp_ops; /* queues.c */
+
+/** On the worker: an armed CQ of this channel got an entry. */
+void channel_notify(struct client *client, uint32_t channel, uint64_t cookie);
+
+#endif

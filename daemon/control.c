@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "control.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "log.h"
+#include "sockdir.h"
+
+int
+control_watch(struct control *control, struct watch *watch, uint32_t events)
+{
+	struct epoll_event event = {.events = events, .data.ptr = watch};
+
+	return epoll_ctl(control->epoll_fd, EPOLL_CTL_ADD, watch->fd, &event) < 0 ? -errno : 0;
+}
+
+void
+control_rearm(struct control *control, struct watch *watch, uint32_t events)
+{
+	struct epoll_event event = {.events = events | EPOLLONESHOT, .data.ptr = watch};
+
+	epoll_ctl(control->epoll_fd, EPOLL_CTL_MOD, watch->fd, &event);
+}
+
+void
+control_unwatch(struct control *control, struct watch *watch)
+{
+	epoll_ctl(control->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
+}
+
+static void
+signal_ready(struct watch *watch, uint32_t events)
+{
+	struct control *control = container_of(watch, struct control, signals);
+	struct signalfd_siginfo info;
+
+	(void)events;
+	if (read(watch->fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	log_info("%s: ending", strsignal((int)info.ssi_signo));
+	control->stop = true;
+}
+
+/* Listen only while another application can be served; the others wait in the kernel's queue. */
+static void
+set_listening(struct control *control, bool on)
+{
+	if (on == control->listening)
+		return;
+	control->listening = on;
+	if (on)
+		control_watch(control, &control->listener, EPOLLIN);
+	else
+		control_unwatch(control, &control->listener);
+}
+
+static void
+listener_ready(struct watch *watch, uint32_t events)
+{
+	struct control *control = container_of(watch, struct control, listener);
+	int fd = accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	(void)events;
+	if (fd >= 0) {
+		client_create(control, fd);
+	} else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+		log_warn("no application more: %s", strerror(errno));
+		set_listening(control, control->nb_clients == 0);
+	}
+	if (control->nb_clients >= CONTROL_MAX_CLIENTS) {
+		log_warn("%u applications: no more until one ends", control->nb_clients);
+		set_listening(control, false);
+	}
+}
+
+void
+control_client_gone(struct control *control)
+{
+	set_listening(control, true);
+}
+
+/* The folder of sockets, made if it is not there. */
+static int
+open_folder(char *dir, size_t size)
+{
+	uid_t uid = geteuid();
+	int err = sockdir_path(uid, dir, size);
+
+	if (err) {
+		log_error("the path of the socket folder is too long");
+		return err;
+	}
+	if (mkdir(dir, uid == 0 ? 0755 : 0700) < 0 && errno != EEXIST) {
+		err = -errno;
+		log_error("%s: %s", dir, strerror(errno));
+		return err;
+	}
+	err = sockdir_check(dir, uid);
+	if (err == -EPERM)
+		log_error("%s: belongs to another user, or others may write to it", dir);
+	else if (err)
+		log_error("%s: %s", dir, strerror(-err));
+	return err;
+}
+
+static int
+take_name(struct claim *claim, const char *dir, const char *kind, const char *name,
+          const char *suffix, const char *text)
+{
+	char file[64], holder[128];
+	int err;
+
+	snprintf(file, sizeof(file), "%s%s", name, suffix);
+	err = claim_take(claim, dir, file, text, holder, sizeof(holder));
+	if (err == -EBUSY)
+		log_error("%s %s: held by %s, in %s", kind, name, holder, dir);
+	else if (err)
+		log_error("%s/%s: %s", dir, file, strerror(-err));
+	return err;
+}
+
+static int
+take_names(struct control *control, const struct control_conf *conf, const char *dir)
+{
+	char text[128];
+	int err;
+
+	snprintf(text, sizeof(text), "daemon %s (pid %d)", conf->name, (int)getpid());
+	err = take_name(&control->claim, dir, "daemon", conf->name, ".lock", text);
+	for (uint32_t i = 0; i < control->nb_devices && !err; i++)
+		err = take_name(&control->devices[i].claim, dir, "device", control->devices[i].name,
+		                ".device", text);
+	return err;
+}
+
+/* The name is ours: whatever socket lies there is a dead daemon's. */
+static int
+bind_socket(struct control *control, const struct control_conf *conf, const char *dir)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	gid_t gid = (gid_t)-1;
+	mode_t mode = 0666;
+	int fd;
+
+	if (conf->group[0]) {
+		struct group *group = getgrnam(conf->group);
+
+		if (!group) {
+			log_error("group %s: there is none", conf->group);
+			return -EINVAL;
+		}
+		gid = group->gr_gid;
+		mode = 0660;
+	}
+	snprintf(control->socket_path, sizeof(control->socket_path), "%s/%s%s", dir, conf->name,
+	         SOCKDIR_SUFFIX);
+	if (strlen(control->socket_path) >= sizeof(addr.sun_path)) {
+		log_error("%s: too long for a socket", control->socket_path);
+		control->socket_path[0] = '\0';
+		return -ENAMETOOLONG;
+	}
+	strcpy(addr.sun_path, control->socket_path);
+	unlink(addr.sun_path);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
+	    (gid != (gid_t)-1 && chown(addr.sun_path, (uid_t)-1, gid) < 0) ||
+	    chmod(addr.sun_path, mode) < 0 || listen(fd, SOMAXCONN) < 0) {
+		int err = -errno;
+
+		log_error("%s: %s", addr.sun_path, strerror(-err));
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	control->listener = (struct watch){.fd = fd, .ready = listener_ready};
+	return 0;
+}
+
+static int
+open_signals(struct control *control)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	control->signals.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	control->signals.ready = signal_ready;
+	return control->signals.fd < 0 ? -errno
+	                               : control_watch(control, &control->signals, EPOLLIN);
+}
+
+static uint64_t
+half_of_memory(void)
+{
+	struct sysinfo info;
+
+	return sysinfo(&info) < 0 ? 0 : (uint64_t)info.totalram * info.mem_unit / 2;
+}
+
+int
+control_open(struct control *control, const struct control_conf *conf)
+{
+	char dir[128];
+	int err;
+
+	*control = (struct control){
+		.devices = conf->devices,
+		.nb_devices = conf->nb_devices,
+		.client_memory_bytes =
+			conf->client_memory_bytes ? conf->client_memory_bytes : half_of_memory(),
+		.listener.fd = -1,
+		.signals.fd = -1,
+		.claim.fd = -1,
+	};
+	list_init(&control->clients);
+	for (uint32_t i = 0; i < control->nb_devices; i++)
+		control->devices[i].claim.fd = -1;
+	control->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	err = control->epoll_fd < 0 ? -errno : open_signals(control);
+	if (err) {
+		log_error("control thread: %s", strerror(-err));
+		goto fail;
+	}
+	err = open_folder(dir, sizeof(dir));
+	if (!err)
+		err = take_names(control, conf, dir);
+	if (!err)
+		err = bind_socket(control, conf, dir);
+	if (!err)
+		return 0;
+fail:
+	control_close(control);
+	return err;
+}
+
+void
+control_run(struct control *control)
+{
+	set_listening(control, true);
+	while (!control->stop) {
+		struct epoll_event event;
+
+		/* One at a time: what is ready next may be gone after this one. */
+		if (epoll_wait(control->epoll_fd, &event, 1, -1) == 1) {
+			struct watch *watch = event.data.ptr;
+
+			watch->ready(watch, event.events);
+		}
+	}
+}
+
+void
+control_close(struct control *control)
+{
+	if (control->listener.fd >= 0) {
+		unlink(control->socket_path);
+		close(control->listener.fd);
+	}
+	while (!list_is_empty(&control->clients))
+		client_destroy(container_of(control->clients.next, struct client, link));
+	for (uint32_t i = 0; i < control->nb_devices; i++)
+		claim_drop(&control->devices[i].claim);
+	claim_drop(&control->claim);
+	keytab_fini(&control->pds);
+	if (control->signals.fd >= 0)
+		close(control->signals.fd);
+	if (control->epoll_fd >= 0)
+		close(control->epoll_fd);
+}

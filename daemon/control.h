@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_CONTROL_H
+#define WEFT_CONTROL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi.h"
+#include "claim.h"
+#include "keytab.h"
+#include "list.h"
+#include "nic.h"
+#include "worker.h"
+
+/**
+ * @file
+ * The control thread: one socket on which applications open a device and make their objects. It
+ * does what is slow (memory, files) and asks the worker for the rest.
+ */
+
+/** Applications at a time; each open device is one. Source: our choice. */
+#define CONTROL_MAX_CLIENTS 1024
+/** QPs of one device. Source: our choice, far below the 2^24 QPNs. */
+#define CONTROL_MAX_QP_TOTAL 65536
+/** Mappings of applications' memory in all; the kernel allows 65,530 by default. */
+#define CONTROL_MAX_BACKINGS 32768
+
+/** A descriptor that the control thread waits for, in the struct of what it belongs to. */
+struct watch {
+	int fd;
+	/** The thread may free what the watch belongs to. */
+	void (*ready)(struct watch *watch, uint32_t events);
+};
+
+/** What CTL_OPEN opens: a NIC and who drives it. */
+struct device {
+	const char *name;
+	uint64_t guid;
+	struct nic *nic;
+	struct worker *worker;
+	uint32_t nb_qps;
+	struct claim claim;
+};
+
+struct control {
+	struct device *devices; /**< the caller's */
+	uint32_t nb_devices;
+	uint64_t client_memory_bytes; /**< most that one application may have mapped */
+
+	int epoll_fd;
+	struct watch signals;
+	struct watch listener;
+	bool listening; /**< accepting: false while there are too many */
+	bool stop;
+	struct claim claim;
+	char socket_path[256];
+
+	struct list clients;
+	uint32_t nb_clients;
+	uint32_t nb_backings;
+	uint32_t next_handle;
+	struct keytab pds; /**< of all clients: a PD's number is unique in the daemon */
+};
+
+struct control_conf {
+	const char *name;             /**< of the daemon */
+	const char *group;            /**< who may connect beside the own user; "" = everybody */
+	uint64_t client_memory_bytes; /**< 0 = half of the machine's */
+	struct device *devices;
+	uint32_t nb_devices;
+};
+
+/**
+ * Take the names, bind the socket. Nobody is served before control_run.
+ *
+ * SIGINT, SIGTERM and SIGHUP must be blocked in all threads.
+ *
+ * @return 0 or a negative errno; what went wrong is logged.
+ */
+int control_open(struct control *control, const struct control_conf *conf);
+
+/** Serve until one of the signals. The workers run. */
+void control_run(struct control *control);
+
+/** Destroy what applications have left, remove the socket. The workers still run. */
+void control_close(struct control *control);
+
+/** For client.c: an application has ended, another may come. */
+void control_client_gone(struct control *control);
+
+/** @return 0 or a negative errno. events as of epoll. */
+int control_watch(struct control *control, struct watch *watch, uint32_t events);
+/** From any thread: wait once more for these events, of a watch with EPOLLONESHOT. */
+void control_rearm(struct control *control, struct watch *watch, uint32_t events);
+void control_unwatch(struct control *control, struct watch *watch);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "conf.h"
+#include "control.h"
+#include "eal.h"
+#include "log.h"
+#include "nodes.h"
+
+static const char usage[] =
+	"usage: weftd [OPTION] CONF\n"
+	"\n"
+	"Runs the NICs and switches that CONF lists, in the foreground, until SIGTERM or SIGINT.\n"
+	"\n"
+	"  -c, --check    say what is wrong with CONF and start nothing\n"
+	"  -v, --verbose  say more, and print all counters at the end\n"
+	"  -h, --help     this text\n"
+	"  -V, --version  the version\n";
+
+/* What the command line says. */
+struct options {
+	const char *conf_path;
+	bool check;
+	bool verbose;
+};
+
+/* Everything, so that shutdown undoes what start-up has done. */
+struct daemon {
+	struct conf *conf;
+	struct device *devices;
+	struct control control;
+	struct nodes nodes;
+};
+
+static void
+log_to_stderr(enum log_level level, const char *line)
+{
+	static const char *const words[] = {
+		[LOG_LEVEL_ERROR] = "error: ",
+		[LOG_LEVEL_WARN] = "warning: ",
+		[LOG_LEVEL_INFO] = "",
+		[LOG_LEVEL_DEBUG] = "",
+	};
+
+	fprintf(stderr, "weftd: %s%s\n", words[level], line);
+}
+
+/* @return an exit code, or -1 to go on. */
+static int
+parse_options(int argc, char **argv, struct options *opt)
+{
+	static const struct option longs[] = {
+		{"check", no_argument, NULL, 'c'},
+		{"verbose", no_argument, NULL, 'v'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},
+		{0},
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "cvhV", longs, NULL)) != -1) {
+		switch (c) {
+		case 'c':
+			opt->check = true;
+			break;
+		case 'v':
+			opt->verbose = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return EXIT_SUCCESS;
+		case 'V':
+			puts("weftd " WEFT_VERSION);
+			return EXIT_SUCCESS;
+		default:
+			fputs("weftd: try --help\n", stderr);
+			return 2;
+		}
+	}
+	if (optind != argc - 1) {
+		fputs("weftd: one conf file, please: try --help\n", stderr);
+		return 2;
+	}
+	opt->conf_path = argv[optind];
+	return -1;
+}
+
+/* Before any thread: they inherit it. */
+static void
+set_up_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* Each application costs half a dozen descriptors. */
+static void
+raise_file_limit(void)
+{
+	struct rlimit lim;
+
+	if (getrlimit(RLIMIT_NOFILE, &lim) == 0) {
+		lim.rlim_cur = lim.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &lim);
+	}
+}
+
+/* EUI-64, as the link-local address has it; host order. Source: RFC 4291, appendix A. */
+static uint64_t
+guid_of(const uint8_t mac[6])
+{
+	return (uint64_t)(mac[0] ^ 2) << 56 | (uint64_t)mac[1] << 48 | (uint64_t)mac[2] << 40 |
+	       UINT64_C(0xfffe000000) | (uint64_t)mac[3] << 16 | (uint64_t)mac[4] << 8 | mac[5];
+}
+
+static int
+make_devices(struct daemon *d)
+{
+	const struct conf *conf = d->conf;
+
+	d->devices = calloc(conf->nb_nics ? conf->nb_nics : 1, sizeof(*d->devices));
+	if (!d->devices)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < conf->nb_nics; i++) {
+		d->devices[i].name = conf->nics[i].name;
+		d->devices[i].guid = guid_of(conf->nics[i].mac);
+	}
+	return 0;
+}
+
+static void
+say_ready(const struct daemon *d)
+{
+	for (uint32_t i = 0; i < d->conf->nb_switches; i++)
+		log_info("switch %s: %u ports", d->conf->switches[i].name,
+		         d->conf->switches[i].nb_ports);
+	for (uint32_t i = 0; i < d->conf->nb_nics; i++)
+		log_info("nic %s: %s, %s, %s; path MTU %u", d->conf->nics[i].name,
+		         d->conf->nics[i].bind.rel->info.name, d->conf->nics[i].bind.cc->info.name,
+		         d->conf->nics[i].bind.lb->info.name,
+		         mtu_bytes(d->nodes.nics[i]->active_mtu));
+	log_info("ready at %s", d->control.socket_path);
+}
+
+/* Names first: whoever finds them taken has started nothing. */
+static int
+run(struct daemon *d, const struct options *opt)
+{
+	const struct conf *conf = d->conf;
+	const struct control_conf control_conf = {
+		.name = conf->daemon.name,
+		.group = conf->daemon.group,
+		.client_memory_bytes = conf->daemon.num.client_memory_bytes,
+		.devices = d->devices,
+		.nb_devices = conf->nb_nics,
+	};
+	const struct eal_conf eal_conf = {
+		.memory_mb = nodes_memory_mb(conf),
+		.hugepages = conf->daemon.hugepages,
+		.verbose = opt->verbose,
+	};
+	int err;
+
+	err = control_open(&d->control, &control_conf);
+	if (err)
+		return err;
+	err = eal_start(&eal_conf);
+	if (err) {
+		control_close(&d->control);
+		return err;
+	}
+	err = nodes_start(&d->nodes, conf, d->devices);
+	if (!err) {
+		say_ready(d);
+		control_run(&d->control);
+	}
+	control_close(&d->control);
+	nodes_stop(&d->nodes);
+	if (opt->verbose && !err)
+		nodes_print_stats(&d->nodes, stderr);
+	nodes_free(&d->nodes);
+	eal_stop();
+	return err;
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct daemon d;
+	struct options opt = {0};
+	int code = parse_options(argc, argv, &opt), err;
+
+	if (code >= 0)
+		return code;
+	log_fn = log_to_stderr;
+	if (opt.verbose)
+		log_level_max = LOG_LEVEL_DEBUG;
+	d.conf = conf_read(opt.conf_path, stderr);
+	if (!d.conf)
+		return EXIT_FAILURE;
+	if (opt.check) {
+		printf("%s: no mistakes\n", opt.conf_path);
+		conf_free(d.conf);
+		return EXIT_SUCCESS;
+	}
+	set_up_signals();
+	raise_file_limit();
+	err = make_devices(&d);
+	if (!err)
+		err = run(&d, &opt);
+	free(d.devices);
+	conf_free(d.conf);
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}

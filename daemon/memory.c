@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "mr.h"
+
+/*
+ * An application's memory: protection domains, backings (memory that both of us have mapped),
+ * registrations and windows.
+ *
+ * A backing is a memfd that cannot shrink, so that no access of ours ends in SIGBUS: one that we
+ * made, or one that the application made and sealed. What has no backing is reached through the
+ * application's /proc/self/mem, a call for each run of bytes: slow, but right for every kind of
+ * memory. That file belongs to the address space and not to the process id, so that after an exec
+ * it leads nowhere.
+ */
+
+/* Backings of one application; the kernel's limit of mappings is one of the process. */
+#define MAX_BACKINGS 4096
+
+struct pd {
+	struct obj obj;
+};
+
+struct backing {
+	struct obj obj;
+	uint8_t *map;
+	uint64_t len;
+};
+
+/* A region or a window. */
+struct mr_obj {
+	struct obj obj;
+	struct pd *pd;
+	struct mr *mr;
+	struct mem mem;
+	struct backing **backings; /* of each run, behind segs; NULL: /proc/self/mem */
+	struct mem_seg segs[];
+};
+
+/* ---- protection domains ---- */
+
+/* A PD's number is what regions and QPs compare: unique in the daemon, not only in the client. */
+int
+handle_alloc_pd(struct request *req)
+{
+	struct client *client = req->client;
+	struct control *control = client->control;
+	struct pd *pd;
+	uint32_t handle;
+	int err;
+
+	if (obj_count(client, OBJ_PD) >= WEFT_MAX_PD)
+		return ENOMEM;
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return ENOMEM;
+	do {
+		handle = ++control->next_handle;
+		err = handle ? keytab_put(&control->pds, handle, pd) : -EEXIST;
+	} while (err == -EEXIST);
+	if (err) {
+		free(pd);
+		return -err;
+	}
+	err = obj_add(client, &pd->obj, OBJ_PD, handle);
+	if (err) {
+		keytab_del(&control->pds, handle);
+		free(pd);
+		return err;
+	}
+	req->msg->handle.handle = handle;
+	req->msg->handle.zero = 0;
+	return 0;
+}
+
+static void
+release_pd(struct obj *obj)
+{
+	keytab_del(&obj->client->control->pds, obj->handle);
+	free(container_of(obj, struct pd, obj));
+}
+
+const struct obj_ops pd_ops = {.release = release_pd};
+
+int
+handle_dealloc_pd(struct request *req)
+{
+	return obj_destroy_handle(req, OBJ_PD);
+}
+
+/* ---- backings ---- */
+
+/* Whether the application may have so much more mapped. */
+static bool
+may_map(const struct client *client, uint64_t len)
+{
+	const struct control *control = client->control;
+
+	return obj_count(client, OBJ_BACKING) < MAX_BACKINGS &&
+	       control->nb_backings < CONTROL_MAX_BACKINGS &&
+	       client->backing_bytes <= control->client_memory_bytes &&
+	       len <= control->client_memory_bytes - client->backing_bytes;
+}
+
+/* Map a sealed file as a new backing; the file is not needed afterwards. */
+static int
+add_backing(struct client *client, int fd, uint64_t len, uint32_t *handle)
+{
+	struct backing *b = calloc(1, sizeof(*b));
+	int err = ENOMEM;
+
+	if (!b)
+		return ENOMEM;
+	b->len = len;
+	b->map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (b->map == MAP_FAILED) {
+		err = errno;
+		goto fail;
+	}
+	err = obj_add(client, &b->obj, OBJ_BACKING, 0);
+	if (err) {
+		munmap(b->map, len);
+		goto fail;
+	}
+	client->backing_bytes += len;
+	client->control->nb_backings++;
+	*handle = b->obj.handle;
+	return 0;
+fail:
+	free(b);
+	return err;
+}
+
+static void
+release_backing(struct obj *obj)
+{
+	struct backing *b = container_of(obj, struct backing, obj);
+
+	obj->client->backing_bytes -= b->len;
+	obj->client->control->nb_backings--;
+	munmap(b->map, b->len);
+	free(b);
+}
+
+const struct obj_ops backing_ops = {.release = release_backing};
+
+int
+handle_new_backing(struct request *req)
+{
+	struct ctl_backing *msg = &req->msg->backing;
+	uint64_t len = msg->length;
+	int fd, err;
+
+	if (len == 0 || len % (uint64_t)sysconf(_SC_PAGESIZE) || len > INT64_MAX)
+		return EINVAL;
+	if (!may_map(req->client, len))
+		return ENOMEM;
+	fd = memfd_create("weft-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return errno;
+	if (ftruncate(fd, (off_t)len) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+		err = errno;
+	else
+		err = add_backing(req->client, fd, len, &msg->handle);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	msg->zero = 0;
+	request_give_fd(req, fd, true);
+	return 0;
+}
+
+int
+handle_add_backing(struct request *req)
+{
+	struct ctl_backing *msg = &req->msg->backing;
+	struct statfs fs;
+	struct stat st;
+	int seals;
+
+	if (req->fd < 0 || (fcntl(req->fd, F_GETFL) & (O_ACCMODE | O_PATH)) != O_RDWR)
+		return EBADF;
+	seals = fcntl(req->fd, F_GET_SEALS);
+	/* Not hugetlbfs: without a reserve its pages may be missing when we touch them. */
+	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstatfs(req->fd, &fs) < 0 ||
+	    fs.f_type != TMPFS_MAGIC || fstat(req->fd, &st) < 0)
+		return EBADF;
+	if (st.st_size <= 0 || st.st_size % sysconf(_SC_PAGESIZE))
+		return EINVAL;
+	if (!may_map(req->client, (uint64_t)st.st_size))
+		return ENOMEM;
+	msg->length = (uint64_t)st.st_size;
+	msg->zero = 0;
+	return add_backing(req->client, req->fd, msg->length, &msg->handle);
+}
+
+int
+handle_free_backing(struct request *req)
+{
+	return obj_destroy_handle(req, OBJ_BACKING);
+}
+
+/* ---- memory without a backing ---- */
+
+static bool
+vm_read(const struct mem *mem, uint64_t va, void *dst, uint32_t len)
+{
+	const struct client *client = mem->owner;
+
+	while (len > 0) {
+		ssize_t n = pread(client->mem_fd, dst, len, (off_t)va);
+
+		if (n <= 0)
+			return false;
+		dst = (uint8_t *)dst + n;
+		va += (uint64_t)n;
+		len -= (uint32_t)n;
+	}
+	return true;
+}
+
+static bool
+vm_write(const struct mem *mem, uint64_t va, const void *src, uint32_t len)
+{
+	const struct client *client = mem->owner;
+
+	while (len > 0) {
+		ssize_t n = pwrite(client->mem_fd, src, len, (off_t)va);
+
+		if (n <= 0)
+			return false;
+		src = (const uint8_t *)src + n;
+		va += (uint64_t)n;
+		len -= (uint32_t)n;
+	}
+	return true;
+}
+
+/* Neither blocks on the application: a page that its userfaultfd guards is an error, no wait. */
+static const struct mem_ops vm_ops = {.read = vm_read, .write = vm_write};
+
+/* ---- registrations ---- */
+
+/*
+ * Make the pages of a mapped run now, on this thread, so that the worker never waits for them.
+ */
+static int
+populate(const struct mem_seg *seg)
+{
+	uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
+	uintptr_t first = (uintptr_t)seg->map & ~mask;
+	uintptr_t end = ((uintptr_t)seg->map + seg->len + mask) & ~mask;
+
+	/* EINVAL: older than Linux 5.14. The worker makes them, then. */
+	if (madvise((void *)first, end - first, MADV_POPULATE_WRITE) < 0 && errno != EINVAL)
+		return errno == EFAULT || errno == EHWPOISON ? EFAULT : ENOMEM;
+	return 0;
+}
+
+static struct mr_obj *
+new_mr(struct client *client, struct pd *pd, uint32_t nb_segs)
+{
+	struct mr_obj *m =
+		calloc(1, sizeof(*m) + nb_segs * (sizeof(m->segs[0]) + sizeof(m->backings[0])));
+
+	if (!m)
+		return NULL;
+	m->obj.client = client;
+	m->pd = pd;
+	m->backings = (struct backing **)(void *)&m->segs[nb_segs];
+	m->mem = (struct mem){.owner = client, .nb_segs = nb_segs, .segs = m->segs};
+	return m;
+}
+
+static void
+free_mr(struct mr_obj *m)
+{
+	for (uint32_t i = 0; i < m->mem.nb_segs; i++) {
+		if (m->backings[i])
+			m->backings[i]->obj.nb_refs--;
+	}
+	free(m);
+}
+
+/* One run of the request; the runs before it end at va. */
+static int
+take_seg(struct mr_obj *m, const struct ctl_seg *in, uint32_t i, uint64_t va)
+{
+	struct client *client = m->obj.client;
+	struct mem_seg *seg = &m->segs[i];
+	struct backing *b;
+
+	if (in->va != va || in->length == 0 || in->va + in->length < in->va)
+		return EINVAL;
+	*seg = (struct mem_seg){.va = in->va, .len = in->length};
+	if (in->backing == 0) {
+		if (client->mem_fd < 0)
+			return EOPNOTSUPP;
+		/* Beyond are the kernel's addresses; and offsets of files are signed. */
+		if (in->va + in->length > MR_MAX_BYTES)
+			return EFAULT;
+		m->mem.ops = &vm_ops;
+		return 0;
+	}
+	b = obj_find(client, OBJ_BACKING, in->backing);
+	if (!b || in->offset > b->len || in->length > b->len - in->offset)
+		return EINVAL;
+	seg->map = b->map + in->offset;
+	m->backings[i] = b;
+	b->obj.nb_refs++;
+	return populate(seg);
+}
+
+/* The runs cover [va, va + length) exactly. */
+static int
+take_segs(struct mr_obj *m, const struct ctl_mr *msg)
+{
+	uint64_t va = msg->va;
+
+	for (uint32_t i = 0; i < msg->nb_segs; i++) {
+		int err = take_seg(m, &msg->seg[i], i, va);
+
+		if (err)
+			return err;
+		va += msg->seg[i].length;
+	}
+	return va - msg->va == msg->length ? 0 : EINVAL;
+}
+
+struct mr_op {
+	struct mr_obj *m;
+	const struct ctl_mr *reg; /* NULL: a window */
+	uint32_t type;            /* of the window */
+	int err;
+};
+
+static void
+create_mr(void *arg, uint64_t now_ns)
+{
+	struct mr_op *op = arg;
+	struct mr_obj *m = op->m;
+	struct nic *nic = m->obj.client->device->nic;
+	const struct ctl_mr *r = op->reg;
+
+	(void)now_ns;
+	if (r)
+		m->mr = mr_create(nic, r->pd, r->access, r->va, r->iova, r->length, &m->mem);
+	else
+		m->mr = mr_create_window(nic, m->pd->obj.handle, op->type);
+	op->err = m->mr ? 0 : errno;
+}
+
+static int
+detach_mr(struct obj *obj)
+{
+	return -mr_destroy(obj->client->device->nic, container_of(obj, struct mr_obj, obj)->mr);
+}
+
+static void
+release_mr(struct obj *obj)
+{
+	struct mr_obj *m = container_of(obj, struct mr_obj, obj);
+
+	m->pd->obj.nb_refs--;
+	free_mr(m);
+}
+
+/* EBUSY if windows are bound to it. */
+const struct obj_ops mr_ops = {.detach = detach_mr, .release = release_mr};
+
+static void
+forget_mr(void *arg, uint64_t now_ns)
+{
+	struct mr_op *op = arg;
+
+	(void)now_ns;
+	detach_mr(&op->m->obj);
+}
+
+/* Make the worker's half, and put the whole under its key. */
+static int
+add_mr(struct client *client, struct mr_op *op, enum obj_kind kind)
+{
+	struct worker *worker = client->device->worker;
+	struct mr_obj *m = op->m;
+	int err;
+
+	worker_call(worker, create_mr, op);
+	if (op->err)
+		return op->err;
+	err = obj_add(client, &m->obj, kind, m->mr->key >> 8);
+	if (err) {
+		worker_call(worker, forget_mr, op);
+		return err;
+	}
+	m->pd->obj.nb_refs++;
+	return 0;
+}
+
+static bool
+has_room(const struct client *client)
+{
+	return obj_count(client, OBJ_MR) + obj_count(client, OBJ_MW) < WEFT_MAX_MR;
+}
+
+/* What this daemon grants; other bits are hints, and ignored. */
+#define ACCESS_KNOWN                                                                               \
+	(SHM_ACCESS_LOCAL_WRITE | SHM_ACCESS_REMOTE_WRITE | SHM_ACCESS_REMOTE_READ |               \
+	 SHM_ACCESS_REMOTE_ATOMIC | SHM_ACCESS_MW_BIND | SHM_ACCESS_ZERO_BASED)
+
+int
+handle_reg_mr(struct request *req)
+{
+	struct client *client = req->client;
+	struct ctl_mr *msg = &req->msg->mr;
+	struct pd *pd = obj_find(client, OBJ_PD, msg->pd);
+	struct mr_op op = {.reg = msg};
+	int err;
+
+	msg->access &= ACCESS_KNOWN;
+	if (!pd || msg->nb_segs == 0 || msg->nb_segs > WEFT_MAX_SEGS || msg->length == 0 ||
+	    msg->length > MR_MAX_BYTES || msg->va + msg->length < msg->va ||
+	    msg->iova + msg->length < msg->iova)
+		return EINVAL;
+	if ((msg->access & (SHM_ACCESS_REMOTE_WRITE | SHM_ACCESS_REMOTE_ATOMIC)) &&
+	    !(msg->access & SHM_ACCESS_LOCAL_WRITE))
+		return EINVAL;
+	if (!has_room(client))
+		return ENOMEM;
+	op.m = new_mr(client, pd, msg->nb_segs);
+	if (!op.m)
+		return ENOMEM;
+	err = take_segs(op.m, msg);
+	if (!err)
+		err = add_mr(client, &op, OBJ_MR);
+	if (err) {
+		free_mr(op.m);
+		return err;
+	}
+	msg->key = op.m->mr->key;
+	return 0;
+}
+
+int
+handle_dereg_mr(struct request *req)
+{
+	uint32_t key = req->msg->handle.handle;
+	struct mr_obj *m = obj_find(req->client, OBJ_MR, key >> 8);
+
+	return m && m->mr->key == key ? obj_destroy(&m->obj) : EINVAL;
+}
+
+int
+handle_alloc_mw(struct request *req)
+{
+	struct client *client = req->client;
+	struct ctl_mw *msg = &req->msg->mw;
+	struct mr_op op = {.type = msg->type};
+	struct pd *pd = obj_find(client, OBJ_PD, msg->pd);
+	int err;
+
+	if (!pd || (msg->type != 1 && msg->type != 2))
+		return EINVAL;
+	if (!has_room(client))
+		return ENOMEM;
+	op.m = new_mr(client, pd, 0);
+	if (!op.m)
+		return ENOMEM;
+	err = add_mr(client, &op, OBJ_MW);
+	if (err) {
+		free_mr(op.m);
+		return err;
+	}
+	msg->key = op.m->mr->key;
+	msg->zero = 0;
+	return 0;
+}
+
+/* The low 8 bits of a window's key change with each bind: the rest names it. */
+int
+handle_dealloc_mw(struct request *req)
+{
+	struct mr_obj *m = obj_find(req->client, OBJ_MW, req->msg->handle.handle >> 8);
+
+	return m ? obj_destroy(&m->obj) : EINVAL;
+}

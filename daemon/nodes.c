@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nodes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client.h"
+#include "dpdk.h"
+#include "eal.h"
+#include "log.h"
+
+/* Before the IP packet: Ethernet and a VLAN tag. */
+#define L2_BYTES 18
+/* Beside its bytes, a packet has the mbuf, our struct, headroom and the pool's own. */
+#define PACKET_OVERHEAD_BYTES 512
+
+uint32_t
+nodes_packet_bytes(const struct conf *conf)
+{
+	uint32_t mtu = 1500;
+
+	for (uint32_t i = 0; i < conf->nb_nics; i++) {
+		if (conf->nics[i].num.mtu > mtu)
+			mtu = conf->nics[i].num.mtu;
+	}
+	return (mtu + L2_BYTES + 63) & ~63u;
+}
+
+uint32_t
+nodes_memory_mb(const struct conf *conf)
+{
+	uint64_t bytes = (uint64_t)conf->daemon.num.packets *
+	                 (nodes_packet_bytes(conf) + PACKET_OVERHEAD_BYTES);
+
+	return (uint32_t)(bytes >> 20) + 16;
+}
+
+static int
+open_port(struct nodes *nodes, const struct conf_port *conf, const struct fault_params *fault,
+          struct port **port)
+{
+	struct port *inner;
+	int err = port_ring_open(conf->ring, PORT_RING_DEPTH_PKTS, port);
+
+	if (!err && fault) {
+		inner = *port;
+		err = port_fault_wrap(inner, fault, nodes->pool, port);
+		if (err) {
+			inner->ops->close(inner);
+			*port = NULL;
+		}
+	}
+	if (err)
+		log_error("ring %s: %s", conf->ring, strerror(-err));
+	return err;
+}
+
+static int
+start_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c,
+          struct device *device)
+{
+	const struct nic_conf nic_conf = {
+		.name = c->name,
+		.mac = {c->mac[0], c->mac[1], c->mac[2], c->mac[3], c->mac[4], c->mac[5]},
+		.ips = c->ips,
+		.nb_ips = c->nb_ips,
+		.ip_mtu_bytes = c->num.mtu,
+		.has_vlan = c->num.vlan != 0,
+		.vlan_tci = (uint16_t)c->num.vlan,
+		.traffic_class = c->has_traffic_class ? (int)c->num.traffic_class : -1,
+		.line_rate_bps = c->num.rate_bps,
+		.base_rtt_ns = c->num.base_rtt_ns,
+		.window_pkts = c->num.window_pkts,
+		.seed = client_driver.random(),
+		.rel = c->bind.rel,
+		.cc = c->bind.cc,
+		.lb = c->bind.lb,
+		.rel_params = conf_params(conf, &c->bind.rel->info),
+		.cc_params = conf_params(conf, &c->bind.cc->info),
+		.lb_params = conf_params(conf, &c->bind.lb->info),
+		.driver = &client_driver,
+		.pool = nodes->pool,
+	};
+	uint32_t i = nodes->nb_nics;
+	int err;
+
+	nodes->nics[i] = nic_create(&nic_conf, worker_clock_ns());
+	if (!nodes->nics[i]) {
+		err = -errno;
+		log_error("nic %s: %s", c->name, strerror(errno));
+		return err;
+	}
+	nodes->nb_nics++;
+	device->nic = nodes->nics[i];
+	device->worker = nodes->worker;
+	err = open_port(nodes, &c->port, c->has_fault ? &c->fault : NULL, &nodes->host_ports[i]);
+	if (err)
+		return err;
+	host_init(&nodes->hosts[i], nodes->nics[i]);
+	return worker_add_node(nodes->worker, &nodes->hosts[i].node, &nodes->host_ports[i]);
+}
+
+static int
+start_switch(struct nodes *nodes, const struct conf_switch *c)
+{
+	uint32_t i = nodes->nb_switches;
+	struct fabric_switch *sw = switch_create((uint16_t)c->nb_ports, &c->params, nodes->pool);
+	int err;
+
+	if (!sw) {
+		log_error("switch %s: %s", c->name, strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	switch_node_init(&nodes->switches[i], sw);
+	nodes->switches[i].node.name = c->name;
+	nodes->nb_switches++;
+	for (uint32_t p = 0; p < c->nb_ports; p++) {
+		err = open_port(nodes, &c->ports[p], NULL, &nodes->switch_ports[i][p]);
+		if (err)
+			return err;
+	}
+	return worker_add_node(nodes->worker, &nodes->switches[i].node, nodes->switch_ports[i]);
+}
+
+int
+nodes_start(struct nodes *nodes, const struct conf *conf, struct device *devices)
+{
+	const struct worker_conf worker_conf = {
+		.name = "weft-worker",
+		.poll = conf->daemon.poll,
+		.thread_start = eal_thread_start,
+		.thread_end = eal_thread_end,
+	};
+	int err;
+
+	*nodes = (struct nodes){0};
+	err = pkt_pool_dpdk_create("weft", conf->daemon.num.packets, nodes_packet_bytes(conf),
+	                           &nodes->pool);
+	if (err) {
+		log_error("%u packets: %s", conf->daemon.num.packets, strerror(-err));
+		return err;
+	}
+	nodes->worker = worker_create(&worker_conf);
+	if (!nodes->worker) {
+		log_error("worker: %s", strerror(errno));
+		return -errno;
+	}
+	/* NICs first: a switch then takes in the same turn what they have sent. */
+	for (uint32_t i = 0; i < conf->nb_nics; i++) {
+		err = start_nic(nodes, conf, &conf->nics[i], &devices[i]);
+		if (err)
+			return err;
+	}
+	for (uint32_t i = 0; i < conf->nb_switches; i++) {
+		err = start_switch(nodes, &conf->switches[i]);
+		if (err)
+			return err;
+	}
+	err = worker_start(nodes->worker);
+	if (err)
+		log_error("worker: %s", strerror(-err));
+	return err;
+}
+
+void
+nodes_stop(struct nodes *nodes)
+{
+	if (nodes->worker)
+		worker_stop(nodes->worker);
+}
+
+static void
+close_port(struct port *port)
+{
+	if (port)
+		port->ops->close(port);
+}
+
+void
+nodes_free(struct nodes *nodes)
+{
+	for (uint32_t i = 0; i < nodes->nb_nics; i++)
+		close_port(nodes->host_ports[i]);
+	for (uint32_t i = 0; i < nodes->nb_switches; i++) {
+		for (uint32_t p = 0; p < nodes->switches[i].node.nb_ports; p++)
+			close_port(nodes->switch_ports[i][p]);
+		switch_destroy(nodes->switches[i].sw);
+	}
+	for (uint32_t i = 0; i < nodes->nb_nics; i++)
+		nic_destroy(nodes->nics[i]);
+	worker_destroy(nodes->worker);
+	pkt_pool_dpdk_destroy(nodes->pool);
+}
+
+/* ---- counters ---- */
+
+#define STAT(name)                                                                                 \
+	{                                                                                          \
+#name, offsetof(struct nic_stats, name)                                            \
+	}
+#define BAD(name, why)                                                                             \
+	{                                                                                          \
+		name, offsetof(struct nic_stats, bad[why])                                         \
+	}
+#define DROP(name, why)                                                                            \
+	{                                                                                          \
+		name, offsetof(struct nic_stats, drop[why])                                        \
+	}
+
+static const struct stat_desc nic_stat_descs[] = {
+	STAT(rx_packets),
+	STAT(rx_bytes),
+	STAT(tx_packets),
+	STAT(tx_bytes),
+	STAT(rx_write_requests),
+	STAT(rx_read_requests),
+	STAT(rx_atomic_requests),
+	STAT(out_of_sequence),
+	STAT(packet_seq_err),
+	STAT(duplicate_request),
+	STAT(local_ack_timeout_err),
+	STAT(implied_nak_seq_err),
+	STAT(rnr_nak_retry_err),
+	STAT(out_of_buffer),
+	STAT(retransmits),
+	STAT(np_cnp_sent),
+	STAT(rp_cnp_handled),
+	STAT(np_ecn_marked_roce_packets),
+	STAT(req_cqe_error),
+	STAT(req_cqe_flush_error),
+	STAT(resp_cqe_error),
+	STAT(resp_cqe_flush_error),
+	BAD("rx_bad_short", WIRE_BAD_SHORT),
+	BAD("rx_bad_ip", WIRE_BAD_IP),
+	BAD("rx_bad_udp", WIRE_BAD_UDP),
+	BAD("rx_bad_opcode", WIRE_BAD_OPCODE),
+	BAD("rx_bad_length", WIRE_BAD_LENGTH),
+	DROP("rx_icrc_encapsulated", DROP_ICRC),
+	DROP("drop_not_roce", DROP_NOT_ROCE),
+	DROP("drop_no_qp", DROP_NO_QP),
+	DROP("drop_qp_type", DROP_QP_TYPE),
+	DROP("drop_qp_state", DROP_QP_STATE),
+	DROP("drop_address", DROP_ADDRESS),
+	DROP("drop_pkey", DROP_PKEY),
+	DROP("drop_qkey", DROP_QKEY),
+	DROP("drop_no_recv", DROP_NO_RECV),
+	DROP("drop_length", DROP_LENGTH),
+	DROP("drop_gap", DROP_GAP),
+	DROP("drop_stale", DROP_STALE),
+	DROP("drop_busy", DROP_BUSY),
+	DROP("drop_sequence", DROP_SEQUENCE),
+	DROP("drop_memory", DROP_MEMORY),
+	DROP("drop_no_neigh", DROP_NO_NEIGH),
+	{NULL},
+};
+
+static void
+print_stats(FILE *out, const char *owner, const struct stat_desc *descs, const void *state)
+{
+	STAT_FOREACH (d, descs) {
+		uint64_t value = stat_read(d, state);
+
+		if (value)
+			fprintf(out, "%s %s %" PRIu64 "\n", owner, d->name, value);
+	}
+}
+
+static void
+print_worker(FILE *out, const struct worker_stats *s)
+{
+	fprintf(out, "worker turns %" PRIu64 "\nworker idle_turns %" PRIu64 "\n", s->turns,
+	        s->idle_turns);
+	fprintf(out, "worker yields %" PRIu64 "\nworker slow_yields %" PRIu64 "\n", s->yields,
+	        s->slow_yields);
+	fprintf(out, "worker sleeps %" PRIu64 "\nworker calls %" PRIu64 "\n", s->sleeps, s->calls);
+}
+
+void
+nodes_print_stats(const struct nodes *nodes, FILE *out)
+{
+	char owner[64];
+
+	print_worker(out, worker_stats(nodes->worker));
+	for (uint32_t i = 0; i < nodes->nb_nics; i++)
+		print_stats(out, nodes->nics[i]->conf.name, nic_stat_descs, &nodes->nics[i]->stats);
+	for (uint32_t i = 0; i < nodes->nb_switches; i++) {
+		const struct switch_node *sw = &nodes->switches[i];
+
+		for (uint16_t p = 0; p < sw->node.nb_ports; p++) {
+			snprintf(owner, sizeof(owner), "%s/%u", sw->node.name, p);
+			print_stats(out, owner, switch_port_stat_descs,
+			            switch_port_stats(sw->sw, p));
+		}
+	}
+}

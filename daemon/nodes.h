@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_NODES_H
+#define WEFT_NODES_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "conf.h"
+#include "control.h"
+#include "host.h"
+#include "switch_node.h"
+#include "worker.h"
+
+/**
+ * @file
+ * What a conf file describes, built: packets, ports, NICs, switches, and the worker that drives
+ * them.
+ */
+
+struct nodes {
+	struct pkt_pool *pool;
+	struct worker *worker;
+	struct nic *nics[CONF_MAX_NICS];
+	struct host hosts[CONF_MAX_NICS];
+	struct port *host_ports[CONF_MAX_NICS];
+	uint32_t nb_nics;
+	struct switch_node switches[CONF_MAX_SWITCHES];
+	struct port *switch_ports[CONF_MAX_SWITCHES][CONF_MAX_PORTS];
+	uint32_t nb_switches;
+};
+
+/** Bytes that a packet of this conf needs at most. */
+uint32_t nodes_packet_bytes(const struct conf *conf);
+/** Memory that the pool will need, in MB. */
+uint32_t nodes_memory_mb(const struct conf *conf);
+
+/**
+ * Build everything and start the worker. EAL has been started.
+ *
+ * @param devices  one for each NIC of the conf; nic and worker are filled in.
+ * @return         0 or a negative errno; what went wrong is logged.
+ */
+int nodes_start(struct nodes *nodes, const struct conf *conf, struct device *devices);
+
+/** Stop the worker. Applications are gone. */
+void nodes_stop(struct nodes *nodes);
+
+/** Free everything; also after nodes_start failed. */
+void nodes_free(struct nodes *nodes);
+
+/** Write all counters that are not 0, a line each. The worker has stopped. */
+void nodes_print_stats(const struct nodes *nodes, FILE *out);
+
+#endif

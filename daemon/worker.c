@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "worker.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine.h"
+
+/*
+ * What to do with a turn in which nothing was done. Measured on two cores shared with the
+ * programs: a loop that only pauses costs the others their time slices (4 ms per message), naps of
+ * fixed length cost latency and a quarter of a core, a sleep costs 3 us and nothing while it lasts.
+ */
+/* So many idle turns with a pause only: the next message is often on its way already. */
+#define PAUSE_TURNS 32
+/* Then yields, as long as they come back at once; one that does not says that others want the core.
+ */
+#define YIELD_SLOW_NS 50000
+/* After a slow yield no more yields for so many idle turns. */
+#define YIELD_OFF_TURNS 1000
+/* Silence that ends in a sleep, whatever yields cost. */
+#define SILENCE_NS 1000000
+/* A deadline that is so near is not slept for: waking up takes as long. */
+#define NEAR_NS 20000
+
+struct worker_node {
+	struct node *node;
+	struct port **ports;
+};
+
+struct call {
+	void (*fn)(void *arg, uint64_t now_ns);
+	void *arg;
+	sem_t done;
+};
+
+struct worker {
+	struct worker_conf conf;
+	struct worker_node *nodes;
+	uint32_t nb_nodes;
+	struct bells bells;
+
+	/* idle policy */
+	uint64_t busy_ns;    /* end of the last turn that had work */
+	uint32_t idle_turns; /* since then */
+	uint32_t yield_off;  /* idle turns for which yielding is off */
+	bool slept;          /* before this turn */
+	int epoll_fd;
+
+	/* from other threads */
+	pthread_mutex_t caller;      /* one at a time */
+	_Atomic(struct call *) call; /* NULL = none */
+	atomic_bool asleep;
+	atomic_bool stop;
+	int wake_fd;
+	pthread_t thread;
+	bool running;
+	int start_err;
+	sem_t started;
+
+	struct worker_stats stats;
+};
+
+uint64_t
+worker_clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* One turn of a node: what came in, what is due, what goes out. Returns packets moved. */
+static uint32_t
+turn_node(const struct worker_node *wn, uint64_t now_ns)
+{
+	struct node *node = wn->node;
+	struct pkt *pkts[NODE_BURST];
+	uint32_t nb_moved = 0;
+
+	for (uint16_t p = 0; p < node->nb_ports; p++) {
+		struct port *port = wn->ports[p];
+		uint32_t n = port->ops->rx_burst(port, pkts, NODE_BURST, now_ns);
+
+		if (n > 0)
+			node->ops->receive(node, p, pkts, n, now_ns);
+		nb_moved += n;
+	}
+	node->ops->tick(node, now_ns);
+	for (uint16_t p = 0; p < node->nb_ports; p++) {
+		struct port *port = wn->ports[p];
+		uint32_t room = port->ops->tx_room(port);
+		uint32_t n, taken;
+
+		if (room == 0)
+			continue;
+		n = node->ops->send(node, p, pkts, room < NODE_BURST ? room : NODE_BURST, now_ns);
+		if (n == 0)
+			continue;
+		taken = port->ops->tx_burst(port, pkts, n, now_ns);
+		assert(taken == n);
+		nb_moved += n;
+	}
+	return nb_moved;
+}
+
+/* When somebody wants a turn by himself; 0 = now. */
+static uint64_t
+next_deadline(const struct worker *w)
+{
+	uint64_t next = NEVER_NS;
+
+	for (uint32_t i = 0; i < w->nb_nodes; i++) {
+		const struct worker_node *wn = &w->nodes[i];
+		uint64_t t = wn->node->ops->next_ns(wn->node);
+
+		if (t < next)
+			next = t;
+		for (uint16_t p = 0; p < wn->node->nb_ports; p++) {
+			struct port *port = wn->ports[p];
+
+			t = port->ops->next_ns ? port->ops->next_ns(port) : NEVER_NS;
+			if (t < next)
+				next = t;
+		}
+	}
+	return next;
+}
+
+static bool
+take_call(struct worker *w, uint64_t now_ns)
+{
+	struct call *call = atomic_load_explicit(&w->call, memory_order_acquire);
+
+	if (!call)
+		return false;
+	atomic_store_explicit(&w->call, NULL, memory_order_relaxed);
+	call->fn(call->arg, now_ns);
+	w->stats.calls++;
+	sem_post(&call->done);
+	return true;
+}
+
+/*
+ * Sleep until somebody rings, calls, or the deadline. Who rings first publishes, then looks at
+ * need_wake; we first set need_wake, then look whether he published: one of us sees the other.
+ */
+static void
+sleep_until(struct worker *w, uint64_t deadline_ns)
+{
+	struct epoll_event events[8];
+
+	w->stats.sleeps++;
+	bells_need_wake(&w->bells, true);
+	atomic_store_explicit(&w->asleep, true, memory_order_relaxed);
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!bells_rung(&w->bells) && !atomic_load(&w->call) && !atomic_load(&w->stop)) {
+		uint64_t now_ns = worker_clock_ns();
+		uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+		struct timespec timeout = {.tv_sec = (time_t)(left_ns / 1000000000u),
+		                           .tv_nsec = (long)(left_ns % 1000000000u)};
+
+		epoll_pwait2(w->epoll_fd, events, 8, deadline_ns == NEVER_NS ? NULL : &timeout,
+		             NULL);
+	}
+	atomic_store_explicit(&w->asleep, false, memory_order_relaxed);
+	bells_need_wake(&w->bells, false);
+	w->slept = true;
+}
+
+/* A turn had nothing to do. */
+static void
+idle(struct worker *w, uint64_t now_ns)
+{
+	uint64_t next_ns = next_deadline(w);
+
+	w->stats.idle_turns++;
+	w->idle_turns++;
+	if (w->yield_off > 0)
+		w->yield_off--;
+	if (next_ns <= now_ns)
+		return;
+	if (w->conf.poll || w->idle_turns <= PAUSE_TURNS || next_ns - now_ns < NEAR_NS) {
+		__builtin_ia32_pause();
+	} else if (w->yield_off == 0 && now_ns - w->busy_ns < SILENCE_NS) {
+		w->stats.yields++;
+		sched_yield();
+		/* Since the turn began: the turn itself takes a fraction of a microsecond. */
+		if (worker_clock_ns() - now_ns > YIELD_SLOW_NS) {
+			w->stats.slow_yields++;
+			w->yield_off = YIELD_OFF_TURNS;
+		}
+	} else {
+		sleep_until(w, next_ns);
+	}
+}
+
+static void
+run(struct worker *w)
+{
+	while (!atomic_load_explicit(&w->stop, memory_order_relaxed)) {
+		uint64_t now_ns = worker_clock_ns();
+		uint32_t work = take_call(w, now_ns);
+
+		work += bells_take(&w->bells, w->slept, now_ns);
+		w->slept = false;
+		for (uint32_t i = 0; i < w->nb_nodes; i++)
+			work += turn_node(&w->nodes[i], now_ns);
+		w->stats.turns++;
+		if (work > 0) {
+			w->busy_ns = now_ns;
+			w->idle_turns = 0;
+		} else {
+			idle(w, now_ns);
+		}
+	}
+}
+
+static void *
+thread_main(void *arg)
+{
+	struct worker *w = arg;
+
+	pthread_setname_np(pthread_self(), w->conf.name);
+	/* Timeouts of a sleep are meant as they are said. */
+	prctl(PR_SET_TIMERSLACK, 1);
+	w->start_err = w->conf.thread_start ? w->conf.thread_start() : 0;
+	sem_post(&w->started);
+	if (w->start_err == 0) {
+		run(w);
+		if (w->conf.thread_end)
+			w->conf.thread_end();
+	}
+	return NULL;
+}
+
+static int
+watch(struct worker *w, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+
+	return epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+struct worker *
+worker_create(const struct worker_conf *conf)
+{
+	struct worker *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->conf = *conf;
+	pthread_mutex_init(&w->caller, NULL);
+	sem_init(&w->started, 0, 0);
+	w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	w->wake_fd = eventfd(0, EFD_CLOEXEC);
+	if (w->epoll_fd < 0 || w->wake_fd < 0 || watch(w, w->wake_fd) < 0) {
+		worker_destroy(w);
+		return NULL;
+	}
+	return w;
+}
+
+void
+worker_destroy(struct worker *w)
+{
+	if (!w)
+		return;
+	assert(!w->running && w->bells.nb_clients == 0);
+	if (w->epoll_fd >= 0)
+		close(w->epoll_fd);
+	if (w->wake_fd >= 0)
+		close(w->wake_fd);
+	sem_destroy(&w->started);
+	pthread_mutex_destroy(&w->caller);
+	free(w->nodes);
+	free(w);
+}
+
+int
+worker_add_node(struct worker *w, struct node *node, struct port **ports)
+{
+	struct worker_node *p = realloc(w->nodes, (w->nb_nodes + 1) * sizeof(*p));
+
+	assert(!w->running);
+	if (!p)
+		return -ENOMEM;
+	w->nodes = p;
+	w->nodes[w->nb_nodes++] = (struct worker_node){.node = node, .ports = ports};
+	return 0;
+}
+
+int
+worker_start(struct worker *w)
+{
+	int err;
+
+	assert(!w->running);
+	err = pthread_create(&w->thread, NULL, thread_main, w);
+	if (err)
+		return -err;
+	sem_wait(&w->started);
+	if (w->start_err) {
+		pthread_join(w->thread, NULL);
+		return w->start_err;
+	}
+	w->running = true;
+	return 0;
+}
+
+static void
+wake(struct worker *w)
+{
+	static const uint64_t one = 1;
+
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(&w->asleep, memory_order_relaxed))
+		(void)!write(w->wake_fd, &one, sizeof(one));
+}
+
+void
+worker_stop(struct worker *w)
+{
+	if (!w->running)
+		return;
+	atomic_store(&w->stop, true);
+	wake(w);
+	pthread_join(w->thread, NULL);
+	w->running = false;
+}
+
+void
+worker_call(struct worker *w, void (*fn)(void *arg, uint64_t now_ns), void *arg)
+{
+	struct call call = {.fn = fn, .arg = arg};
+
+	assert(w->running && !pthread_equal(pthread_self(), w->thread));
+	sem_init(&call.done, 0, 0);
+	pthread_mutex_lock(&w->caller);
+	atomic_store_explicit(&w->call, &call, memory_order_release);
+	wake(w);
+	while (sem_wait(&call.done) < 0)
+		;
+	pthread_mutex_unlock(&w->caller);
+	sem_destroy(&call.done);
+}
+
+int
+worker_add_client(struct worker *w, struct bell_client *client)
+{
+	int err = bells_add(&w->bells, client);
+
+	if (err)
+		return err;
+	err = watch(w, client->wake_fd);
+	if (err)
+		bells_del(&w->bells, client);
+	return err;
+}
+
+void
+worker_del_client(struct worker *w, struct bell_client *client)
+{
+	epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, client->wake_fd, NULL);
+	bells_del(&w->bells, client);
+}
+
+const struct worker_stats *
+worker_stats(const struct worker *w)
+{
+	return &w->stats;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bell.c" /* with doorbells of our own: the NIC's need a NIC */
+
+/* Queues that were rung: a pointer each, in order. */
+static const void *rung[256];
+static uint32_t nb_rung;
+
+void
+qp_doorbell(struct qp *qp, uint64_t now_ns)
+{
+	(void)now_ns;
+	rung[nb_rung++] = qp;
+}
+
+void
+srq_doorbell(struct srq *srq)
+{
+	rung[nb_rung++] = srq;
+}
+
+static char queues[8]; /* any addresses */
+
+static struct bell_client *
+new_client(struct bells *bells)
+{
+	struct bell_client *c = calloc(1, sizeof(*c));
+
+	c->page = aligned_alloc(64, sizeof(*c->page));
+	memset(c->page, 0, sizeof(*c->page));
+	cr_assert_eq(bells_add(bells, c), 0);
+	return c;
+}
+
+static void
+free_client(struct bells *bells, struct bell_client *c)
+{
+	bells_del(bells, c);
+	free(c->page);
+	free(c);
+}
+
+/* As an application rings. */
+static void
+ring(struct bell_client *c, uint32_t bit)
+{
+	atomic_fetch_or(&c->page->bits[bit / 64], UINT64_C(1) << bit % 64);
+	atomic_fetch_or(&c->page->summary, UINT64_C(1) << bit / 64);
+}
+
+Test(bell, rings_what_was_rung_once_and_nothing_else)
+{
+	struct bells bells = {0};
+	struct bell_client *c = new_client(&bells);
+
+	c->queues[3].qp = (struct qp *)&queues[0];
+	c->queues[WEFT_MAX_QP - 1].srq = (struct srq *)&queues[1];
+	ring(c, 3);
+	ring(c, WEFT_MAX_QP - 1);
+	ring(c, 77); /* nobody's */
+	cr_expect_eq(bells_take(&bells, true, 1000), 3);
+	cr_assert_eq(nb_rung, 2);
+	cr_expect_eq(rung[0], &queues[0]);
+	cr_expect_eq(rung[1], &queues[1]);
+	cr_expect_eq(bells_take(&bells, true, 1001), 0);
+	free_client(&bells, c);
+	cr_expect_null(bells.clients);
+}
+
+Test(bell, a_page_full_of_ones_is_work_of_one_turn)
+{
+	struct bells bells = {0};
+	struct bell_client *c = new_client(&bells);
+
+	memset((void *)c->page, 0xff, sizeof(*c->page));
+	cr_expect_eq(bells_take(&bells, true, 1000), WEFT_MAX_QP);
+	cr_expect_eq(nb_rung, 0);
+	cr_expect_eq(bells_take(&bells, true, 1000), 0);
+	free_client(&bells, c);
+}
+
+Test(bell, who_rang_lately_is_looked_at_each_turn_and_the_others_in_turns)
+{
+	struct bells bells = {0};
+	struct bell_client *c[100];
+	uint64_t now = 1000000000;
+
+	for (uint32_t i = 0; i < 100; i++) {
+		c[i] = new_client(&bells);
+		c[i]->queues[0].qp = (struct qp *)&queues[0];
+	}
+	cr_expect_eq(bells.nb_hot, 0);
+	ring(c[70], 0);
+	for (uint32_t turn = 0; turn < BELL_COLD_TURNS; turn++)
+		bells_take(&bells, false, now);
+	cr_expect_eq(nb_rung, 1, "within so many turns");
+	cr_expect_eq(bells.nb_hot, 1);
+
+	ring(c[70], 0);
+	cr_expect_eq(bells_take(&bells, false, now + BELL_COLD_NS), 1, "at once");
+	cr_expect_eq(bells_take(&bells, false, now + 2 * BELL_COLD_NS), 0);
+	cr_expect_eq(bells.nb_hot, 1);
+	cr_expect_eq(bells_take(&bells, false, now + 2 * BELL_COLD_NS + 1), 0);
+	cr_expect_eq(bells.nb_hot, 0, "silent for longer than that");
+
+	for (uint32_t i = 0; i < 100; i++)
+		ring(c[i], 0);
+	nb_rung = 0;
+	cr_expect_eq(bells_take(&bells, true, now), 100, "after a sleep all are looked at");
+	cr_expect_eq(nb_rung, 100);
+	cr_expect_eq(bells.nb_hot, 100);
+	for (uint32_t i = 0; i < 100; i += 2)
+		free_client(&bells, c[i]);
+	for (uint32_t i = 1; i < 100; i += 2)
+		ring(c[i], 0);
+	cr_expect_eq(bells_take(&bells, false, now), 50, "the others stay hot");
+	for (uint32_t i = 1; i < 100; i += 2)
+		free_client(&bells, c[i]);
+}
+
+Test(bell, any_order_of_rings_and_ends_loses_nothing)
+{
+	struct bells bells = {0};
+	struct bell_client *c[40] = {0};
+	uint64_t now = 1;
+	uint32_t nb_due = 0;
+
+	srand(1);
+	for (uint32_t step = 0; step < 20000; step++) {
+		uint32_t i = (uint32_t)rand() % 40;
+
+		now += (uint64_t)rand() % 100000;
+		if (!c[i]) {
+			c[i] = new_client(&bells);
+		} else if (rand() % 20 == 0) {
+			nb_due -= c[i]->page->summary != 0;
+			free_client(&bells, c[i]);
+			c[i] = NULL;
+		} else {
+			nb_due += c[i]->page->summary == 0;
+			ring(c[i], 5);
+		}
+		nb_due -= bells_take(&bells, rand() % 50 == 0, now);
+		cr_assert_eq(bells_rung(&bells), nb_due > 0);
+	}
+	for (uint32_t turn = 0; turn < 2 * BELL_COLD_TURNS; turn++)
+		nb_due -= bells_take(&bells, false, now);
+	cr_expect_eq(nb_due, 0);
+	for (uint32_t i = 0; i < 40; i++) {
+		if (c[i])
+			free_client(&bells, c[i]);
+	}
+}
+
+Test(bell, a_sleeper_asks_all_to_be_woken)
+{
+	struct bells bells = {0};
+	struct bell_client *a = new_client(&bells), *b = new_client(&bells);
+
+	bells_need_wake(&bells, true);
+	cr_expect_eq(a->page->need_wake, 1);
+	cr_expect_eq(b->page->need_wake, 1);
+	bells_need_wake(&bells, false);
+	cr_expect_eq(a->page->need_wake, 0);
+	cr_expect_eq(b->page->need_wake, 0);
+	free_client(&bells, a);
+	free_client(&bells, b);
+}
