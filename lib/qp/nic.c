@@ -68,6 +68,7 @@ nic_create(const struct nic_conf *conf, uint64_t now_ns)
 		errno = ENOMEM;
 		return NULL;
 	}
+	neigh_announce(nic->neigh, now_ns);
 	return nic;
 }
 
