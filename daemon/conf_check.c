@@ -212,6 +212,11 @@ check_nic(struct conf_reader *r, struct conf_nic *nic)
 		conf_error(r, nic->line, "[nic %s] has no ip", nic->name);
 	else if (nic->nb_ips == 0 && r->nb_errors == 0)
 		conf_error(r, nic->ip_line, "ip is empty");
+	if (nic->bind.rel == reliability_find("none"))
+		conf_error(r, nic->bind.line,
+		           "[nic %s]: reliability none is that of UC and UD; RC needs "
+		           "another",
+		           nic->name);
 	if (engine_set_check(&set, FRAMING_ROCEV2, nic->bind.fabric, why, sizeof(why)) != 0)
 		conf_error(r, nic->bind.line, "[nic %s]: %s", nic->name, why);
 	nic->has_fault = any_fault(&nic->fault.tx) || any_fault(&nic->fault.rx);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bind.h"
 #include "client.h"
 #include "dpdk.h"
 #include "eal.h"
@@ -61,6 +62,8 @@ static int
 start_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c,
           struct device *device)
 {
+	/* UC and UD send in order and never again, whatever RC does. */
+	const struct reliability_ops *rel_dgram = reliability_find("none");
 	const struct nic_conf nic_conf = {
 		.name = c->name,
 		.mac = {c->mac[0], c->mac[1], c->mac[2], c->mac[3], c->mac[4], c->mac[5]},
@@ -75,6 +78,7 @@ start_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c
 		.window_pkts = c->num.window_pkts,
 		.seed = client_driver.random(),
 		.rel = c->bind.rel,
+		.rel_dgram = rel_dgram,
 		.cc = c->bind.cc,
 		.lb = c->bind.lb,
 		.rel_params = conf_params(conf, &c->bind.rel->info),

@@ -152,6 +152,8 @@ Test(conf, mistakes_of_a_nic)
 		{"framing = weft", "framing 'weft': only rocev2 is known"},
 		{"reliability = gb", "unknown reliability engine 'gb' (nearest: 'gbn')"},
 		{"reliability = gbn", NULL},
+		{"reliability = none",
+	         "[nic n0]: reliability none is that of UC and UD; RC needs another"},
 		{"cc = fixt", "unknown cc engine 'fixt' (nearest: 'fixed')"},
 		{"lb = fixed", NULL},
 		{"fabric = ecn, int", NULL},
