@@ -8,12 +8,12 @@ e2e_needs ib_atomic_bw ib_atomic_lat
 e2e_start
 
 for type in FETCH_AND_ADD CMP_AND_SWAP; do
-	pair ib_atomic_bw -A $type -n "$(times 2000)"
-	pair ib_atomic_bw -A $type -n "$(times 1000)" -b
-	pair ib_atomic_bw -A $type -n "$(times 500)" -q 16
-	pair ib_atomic_bw -A $type -n "$(times 1000)" -o 1
-	pair ib_atomic_bw -A $type -n "$(times 1000)" -e
-	pair ib_atomic_lat -A $type -n "$(times 1000)"
+	pair ib_atomic_bw -A $type -n "$(reps 2000)"
+	pair ib_atomic_bw -A $type -n "$(reps 1000)" -b
+	pair ib_atomic_bw -A $type -n "$(reps 500)" -q 16
+	pair ib_atomic_bw -A $type -n "$(reps 1000)" -o 1
+	pair ib_atomic_bw -A $type -n "$(reps 1000)" -e
+	pair ib_atomic_lat -A $type -n "$(reps 1000)"
 done
 
 e2e_end

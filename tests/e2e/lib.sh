@@ -17,6 +17,8 @@ export LC_ALL=C
 e2e_count=0
 e2e_failed=0
 e2e_daemon=
+e2e_daemon_lines=0
+e2e_deaths=0
 e2e_pids=
 dev0=weft0
 dev1=weft1
@@ -25,8 +27,8 @@ e2e_port=$((20000 + $$ % 2000 * 20))
 e2e_dir=$(mktemp -d)
 chmod 700 "$e2e_dir"
 
-# times N: N, or ten times as many in a long run.
-times() {
+# reps N: N, or ten times as many in a long run.
+reps() {
 	if [ -n "${WEFT_TEST_LONG-}" ]; then echo $(($1 * 10)); else echo "$1"; fi
 }
 
@@ -41,19 +43,31 @@ e2e_needs() {
 	done
 }
 
-# verdict CODE NAME [NOTE]: one line of TAP; on failure also the ends of what the programs said.
+# verdict CODE NAME [NOTE]: one line of TAP; on failure also the ends of what the programs said, and
+# what the daemon said since the last verdict. A daemon that died is replaced, once said so.
 verdict() {
 	e2e_count=$((e2e_count + 1))
 	if [ "$1" = 0 ]; then
 		echo "ok $e2e_count - $2${3:+   ($3)}"
-		return
+	else
+		e2e_failed=$((e2e_failed + 1))
+		echo "not ok $e2e_count - $2"
+		for e2e_log in client server; do
+			[ -s "$e2e_dir/$e2e_log" ] || continue
+			tail -n 6 "$e2e_dir/$e2e_log" | sed "s/^/#   $e2e_log: /"
+		done
+		[ ! -f "$e2e_dir/weftd" ] ||
+			tail -n "+$((e2e_daemon_lines + 1))" "$e2e_dir/weftd" | sed 's/^/#   /'
 	fi
-	e2e_failed=$((e2e_failed + 1))
-	echo "not ok $e2e_count - $2"
-	for e2e_log in client server weftd; do
-		[ -s "$e2e_dir/$e2e_log" ] || continue
-		tail -n 6 "$e2e_dir/$e2e_log" | sed "s/^/#   $e2e_log: /"
-	done
+	[ ! -f "$e2e_dir/weftd" ] || e2e_daemon_lines=$(wc -l <"$e2e_dir/weftd")
+	if [ -n "$e2e_daemon" ] && ! kill -0 "$e2e_daemon" 2>/dev/null; then
+		wait "$e2e_daemon"
+		echo "#   weftd has ended, code $?"
+		e2e_deaths=$((e2e_deaths + 1))
+		daemon_start weftd "$e2e_dir/loopback.conf"
+		e2e_daemon=$daemon_pid
+		daemon_wait $dev0 || e2e_end
+	fi
 }
 
 # foreign_environment: for programs that aren't ours in a sanitizer build; their leaks are not our
@@ -80,7 +94,7 @@ run_for() {
 
 # daemon_start NAME CONF: weftd in the background, its pid in $daemon_pid, its output in NAME.
 daemon_start() {
-	"$WEFTD" "$2" >"$e2e_dir/$1" 2>&1 &
+	"$WEFTD" "$2" >>"$e2e_dir/$1" 2>&1 &
 	daemon_pid=$!
 	e2e_pids="$e2e_pids $daemon_pid"
 }
@@ -140,17 +154,19 @@ e2e_stop() {
 # e2e_end: the daemon outlived everything, and ends when it is told to.
 e2e_end() {
 	trap - EXIT INT TERM
+	rm -f "$e2e_dir/client" "$e2e_dir/server"
 	if [ -n "$e2e_daemon" ]; then
-		kill -0 "$e2e_daemon" 2>/dev/null
-		verdict $? "weftd is alive after it all"
+		verdict $e2e_deaths "weftd is alive after it all"
+		e2e_ending=$e2e_daemon
 		(
 			sleep 10
-			kill -9 "$e2e_daemon"
+			kill -9 "$e2e_ending"
 		) 2>/dev/null &
 		e2e_timer=$!
 		kill "$e2e_daemon" 2>/dev/null
 		wait "$e2e_daemon" 2>/dev/null
 		e2e_code=$?
+		e2e_daemon=
 		kill $e2e_timer 2>/dev/null
 		verdict $e2e_code "weftd ends with 0 on SIGTERM" "exit code $e2e_code"
 	fi

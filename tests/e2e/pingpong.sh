@@ -13,10 +13,10 @@ pingpong ibv_rc_pingpong -e
 pingpong ibv_rc_pingpong -N
 pingpong ibv_rc_pingpong -N -e -c
 for mtu in 256 512 1024 2048 4096; do
-	pingpong ibv_rc_pingpong -m $mtu -s 10000 -n "$(times 100)" -c
+	pingpong ibv_rc_pingpong -m $mtu -s 10000 -n "$(reps 100)" -c
 done
 pingpong ibv_rc_pingpong -s 1 -c
-pingpong ibv_rc_pingpong -s 1000000 -n "$(times 50)" -c
+pingpong ibv_rc_pingpong -s 1000000 -n "$(reps 50)" -c
 pingpong ibv_rc_pingpong -r 1
 pingpong ibv_uc_pingpong
 pingpong ibv_uc_pingpong -e -c

@@ -7,26 +7,26 @@ e2e_needs ib_write_bw ib_write_lat
 
 e2e_start
 
-pair ib_write_bw --report_gbits -s 65536 -n "$(times 2000)" -m 4096
-pair ib_write_bw --report_gbits -s 65536 -n "$(times 1000)" -m 1024
-pair ib_write_bw -s 65536 -n "$(times 500)" -m 256
-pair ib_write_bw -a -n "$(times 100)"
-pair ib_write_bw -a -b -n "$(times 20)"
-pair ib_write_bw -s 4096 -n "$(times 2000)" -b
-pair ib_write_bw -s 4096 -n "$(times 1000)" -q 16
-pair ib_write_bw -s 4096 -n "$(times 1000)" -q 16 -b
-pair ib_write_bw -s 64 -n "$(times 20000)" -q 4
-pair ib_write_bw -s 1 -n "$(times 1000)" -t 1
-pair ib_write_bw -s 4096 -n "$(times 1000)" -l 16
+pair ib_write_bw --report_gbits -s 65536 -n "$(reps 2000)" -m 4096
+pair ib_write_bw --report_gbits -s 65536 -n "$(reps 1000)" -m 1024
+pair ib_write_bw -s 65536 -n "$(reps 500)" -m 256
+pair ib_write_bw -a -n "$(reps 20)"
+pair ib_write_bw -a -b -n "$(reps 5)"
+pair ib_write_bw -s 4096 -n "$(reps 2000)" -b
+pair ib_write_bw -s 4096 -n "$(reps 1000)" -q 16
+pair ib_write_bw -s 4096 -n "$(reps 1000)" -q 16 -b
+pair ib_write_bw -s 64 -n "$(reps 20000)" -q 4
+pair ib_write_bw -s 1 -n "$(reps 1000)" -t 1
+pair ib_write_bw -s 4096 -n "$(reps 1024)" -l 16
 pair ib_write_bw -s 65536 -D 1
-pair ib_write_lat -s 8 -n "$(times 2000)"
-pair ib_write_lat -s 65536 -n "$(times 200)"
-pair ib_write_lat -a -n "$(times 50)"
-pair ib_write_bw -s 64 -n "$(times 2000)" -I 64
-pair ib_write_lat -s 64 -n "$(times 1000)" -I 64
-pair ib_write_lat -s 8 -n "$(times 1000)" -I 0
-pair ib_write_bw -c UC -s 65536 -n "$(times 1000)"
-pair ib_write_bw -c UC -s 4096 -n "$(times 1000)" -q 16 -b
-pair ib_write_lat -c UC -s 8 -n "$(times 1000)"
+pair ib_write_lat -s 8 -n "$(reps 2000)"
+pair ib_write_lat -s 65536 -n "$(reps 200)"
+pair ib_write_lat -a -n "$(reps 20)"
+pair ib_write_bw -s 64 -n "$(reps 2000)" -I 64
+pair ib_write_lat -s 64 -n "$(reps 1000)" -I 64
+pair ib_write_lat -s 8 -n "$(reps 1000)" -I 0
+pair ib_write_bw -c UC -s 65536 -n "$(reps 1000)"
+pair ib_write_bw -c UC -s 4096 -n "$(reps 1000)" -q 16 -b
+pair ib_write_lat -c UC -s 8 -n "$(reps 1000)"
 
 e2e_end
