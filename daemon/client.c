@@ -527,11 +527,14 @@ socket_ready(struct watch *watch, uint32_t events)
 	(void)events;
 	if (len < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
+	/* An empty message looks like the end, and may carry descriptors. */
+	req.fd = len >= 0 ? take_fd(&msg) : -1;
 	if (len <= 0) {
+		if (req.fd >= 0)
+			close(req.fd);
 		client_destroy(client);
 		return;
 	}
-	req.fd = take_fd(&msg);
 	status = run_request(&req, (size_t)len);
 	buf.hdr.status = status;
 	buf.hdr.len = status == 0 ? ops[buf.hdr.op].answer_size : sizeof(buf.hdr);

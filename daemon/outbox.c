@@ -77,6 +77,8 @@ outbox_flush(struct outbox *box)
 
 	while (n < box->nb_waiting && try_send(box, box->waiting[n]))
 		n++;
+	if (n == 0)
+		return box->nb_waiting == 0;
 	box->nb_waiting -= n;
 	memmove(box->waiting, box->waiting + n, box->nb_waiting * sizeof(*box->waiting));
 	return box->nb_waiting == 0;
