@@ -130,8 +130,9 @@ void client_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /** Descriptors of one exchange. */
 struct ctl_fds {
-	int send;    /**< -1 = none */
-	int recv[4]; /**< received ones, -1 behind the last; the caller owns them */
+	int send;      /**< -1 = none */
+	uint32_t keep; /**< how many received ones are wanted at most; others are closed */
+	int recv[4];   /**< received ones, -1 behind the last; the caller owns them */
 };
 
 /** Connect to a daemon's socket; timeout_ms bounds each later wait, 0 = none. */
@@ -144,7 +145,7 @@ int ctl_connect(const char *path, uint32_t timeout_ms);
  * @param request   its size, bytes.
  * @param answer    size of the expected answer; 0 = its header will do.
  * @param fds       NULL = none in either direction.
- * @param nb_fds    descriptors that a granted answer must bring; more are allowed.
+ * @param nb_fds    descriptors that a granted answer must bring.
  * @return          the daemon's errno, negative; -ENODEV if it is gone, -EPROTO if it talks
  * nonsense.
  */

@@ -53,7 +53,7 @@ static int
 attach(struct weft *weft, const struct search *search)
 {
 	union ctl_msg msg = {.open = {.version = WEFT_ABI_VERSION}};
-	struct ctl_fds fds = {.send = -1};
+	struct ctl_fds fds = {.keep = 4};
 	int err;
 
 	weft->ctl_fd = ctl_connect(search->path, 0);

@@ -79,7 +79,7 @@ take_fds(struct msghdr *hdr, struct ctl_fds *fds)
 			int fd;
 
 			memcpy(&fd, CMSG_DATA(cmsg) + i * sizeof(int), sizeof(int));
-			if (fds && nb < 4)
+			if (fds && nb < fds->keep)
 				fds->recv[nb++] = fd;
 			else
 				close(fd);

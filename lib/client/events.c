@@ -87,7 +87,7 @@ int
 client_channel_init(struct weft_channel *channel, struct weft *weft)
 {
 	union ctl_msg msg;
-	struct ctl_fds fds = {.send = -1};
+	struct ctl_fds fds = {.send = -1, .keep = 1};
 	int err =
 		ctl_call(weft, CTL_NEW_CHANNEL, &msg, sizeof(msg.hdr), sizeof(msg.handle), &fds, 1);
 

@@ -17,13 +17,19 @@ outstanding(const struct qp *qp)
 	return qp->rel->tx_una < qp->tx_nxt_psn;
 }
 
-/* When silence has lasted for retry_cnt + 1 timeouts. The engines repeat; the host gives up. */
-static uint64_t
-give_up_ns(const struct qp *qp)
+/*
+ * Silence has lasted for retry_cnt + 1 timeouts, with as many repeats in between, and the last of
+ * them has had its time too. The engines repeat; the host gives up.
+ */
+static bool
+is_silent(const struct qp *qp, uint64_t now_ns)
 {
-	if (!qp->rel_qp.ack_timeout_ns || !outstanding(qp) || qp->hold_ns)
-		return NEVER_NS;
-	return qp->progress_ns + (qp->attr.retry_cnt + 1u) * qp->rel_qp.ack_timeout_ns;
+	uint64_t timeout_ns = qp->rel_qp.ack_timeout_ns;
+
+	if (!timeout_ns || qp->hold_ns || !outstanding(qp) || qp->rel->deadline_ns > now_ns)
+		return false;
+	return qp->error.nb_timeouts >= qp->attr.retry_cnt &&
+	       now_ns - qp->progress_ns >= (qp->attr.retry_cnt + 1u) * timeout_ns;
 }
 
 void
@@ -34,7 +40,7 @@ comp_arm(struct qp *qp)
 	if (qp->state == SHM_QPS_ERR || qp->state == SHM_QPS_RESET)
 		return;
 	due = min_ns(qp->cc->deadline_ns, qp->lb->deadline_ns);
-	due = min_ns(due, qp->hold_ns ? qp->hold_ns : min_ns(qp->rel->deadline_ns, give_up_ns(qp)));
+	due = min_ns(due, qp->hold_ns ? qp->hold_ns : qp->rel->deadline_ns);
 	/* A later deadline only waits: the timer looks again when it comes up. */
 	if (!wheel_is_armed(&qp->timer) || due < qp->timer.due_ns)
 		wheel_arm(&qp->nic->wheel, &qp->timer, due);
@@ -164,7 +170,7 @@ gave_up(struct qp *qp, uint64_t now_ns)
 {
 	bool no_neigh = qp->neigh && !qp->neigh->valid;
 
-	if (give_up_ns(qp) > now_ns)
+	if (!is_silent(qp, now_ns))
 		return false;
 	qp_fail(qp, no_neigh ? QP_REASON_NO_NEIGH : QP_REASON_RETRY, SHM_WC_RETRY_EXC_ERR,
 	        qp->rel->tx_una);

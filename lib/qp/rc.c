@@ -139,10 +139,18 @@ on_aeth(struct qp *qp, const struct wire_pkt *w, uint64_t psn, uint64_t now_ns)
 	nic_drop(qp->nic, DROP_STALE);
 }
 
+/* The response that was due is wrong or cannot be placed. It still answers what is before it. */
 static void
-bad_response(struct qp *qp, uint64_t psn)
+fail_response(struct qp *qp, enum qp_reason why, uint8_t status, uint64_t psn, uint64_t now_ns)
 {
-	qp_fail(qp, QP_REASON_BAD_RESPONSE, SHM_WC_BAD_RESP_ERR, psn);
+	if (acknowledge(qp, psn, psn, now_ns))
+		qp_fail(qp, why, status, psn);
+}
+
+static void
+bad_response(struct qp *qp, uint64_t psn, uint64_t now_ns)
+{
+	fail_response(qp, QP_REASON_BAD_RESPONSE, SHM_WC_BAD_RESP_ERR, psn, now_ns);
 }
 
 /* The response that was due is here; it acknowledges all before it. */
@@ -179,11 +187,11 @@ read_response(struct qp *qp, const struct wire_pkt *w, uint64_t psn, uint64_t no
 	uint64_t off = t->offset + (psn - rd->first_psn) * qp->mtu;
 
 	if (wr->op != SHM_WR_READ || !read_fits(qp, w, rd, t, psn)) {
-		bad_response(qp, psn);
+		bad_response(qp, psn, now_ns);
 		return;
 	}
 	if (!sge_scatter(qp, wr->sge, wr->nb_sge, off, w->payload, w->payload_len)) {
-		qp_fail(qp, QP_REASON_LOCAL_PROT, SHM_WC_LOC_PROT_ERR, psn);
+		fail_response(qp, QP_REASON_LOCAL_PROT, SHM_WC_LOC_PROT_ERR, psn, now_ns);
 		return;
 	}
 	answered(qp, psn, psn == rd->first_psn + rd->nb_psns - 1, now_ns);
@@ -196,7 +204,7 @@ atomic_response(struct qp *qp, const struct wire_pkt *w, uint64_t psn, uint64_t 
 	const struct send_wr *wr = wr_at(qp, qp->tx_msgs[rd->msn & qp->rel_qp.msg_mask].wr_idx);
 
 	if (wr->op == SHM_WR_READ) {
-		bad_response(qp, psn);
+		bad_response(qp, psn, now_ns);
 		return;
 	}
 	/* The value is in the packet in network order: turn it round where it lies. */
@@ -204,7 +212,7 @@ atomic_response(struct qp *qp, const struct wire_pkt *w, uint64_t psn, uint64_t 
 	       sizeof(w->atomic_orig));
 	if (!sge_scatter(qp, wr->sge, wr->nb_sge, 0, w->payload - sizeof(w->atomic_orig),
 	                 sizeof(w->atomic_orig))) {
-		qp_fail(qp, QP_REASON_LOCAL_PROT, SHM_WC_LOC_PROT_ERR, psn);
+		fail_response(qp, QP_REASON_LOCAL_PROT, SHM_WC_LOC_PROT_ERR, psn, now_ns);
 		return;
 	}
 	answered(qp, psn, true, now_ns);

@@ -113,6 +113,34 @@ peer_put(struct peer *p, const struct wire_pkt *w, const void *payload)
 }
 
 void
+peer_put_op(struct peer *p, uint8_t opcode, uint32_t psn, uint32_t len, bool ack_req)
+{
+	struct wire_pkt w = peer_pkt(p, opcode, psn);
+
+	w.payload_len = opcode_table[opcode].flags & OPF_PAYLOAD ? len : 0;
+	w.dma_len = len;
+	w.ack_req = ack_req;
+	w.swap_add = 1;
+	peer_put(p, &w, NULL);
+}
+
+void
+peer_expect_frame(const struct peer *p, uint32_t i, uint8_t opcode, uint32_t psn, uint8_t syndrome,
+                  uint32_t msn)
+{
+	const struct wire_pkt *w = &p->out[i].w;
+
+	cr_assert_lt(i, p->nb_out, "only %u frames", p->nb_out);
+	cr_expect_eq(w->opcode, opcode, "frame %u: opcode 0x%x, want 0x%x", i, w->opcode, opcode);
+	cr_expect_eq(w->psn, psn & 0xffffff, "frame %u: PSN 0x%x, want 0x%x", i, w->psn,
+	             psn & 0xffffff);
+	if (!(w->op->flags & OPF_AETH))
+		return;
+	cr_expect_eq(w->syndrome, syndrome, "frame %u: syndrome 0x%x", i, w->syndrome);
+	cr_expect_eq(w->msn, msn, "frame %u: MSN %u, want %u", i, w->msn, msn);
+}
+
+void
 peer_put_ack(struct peer *p, uint8_t syndrome, uint32_t psn, uint32_t msn)
 {
 	struct wire_pkt w = peer_pkt(p, OP_ACK, psn);

@@ -49,12 +49,18 @@ void peer_put(struct peer *p, const struct wire_pkt *w, const void *payload);
 /** The same with addresses of its own. */
 void peer_put_on(struct peer *p, const struct wire_path *path, const struct wire_pkt *w,
                  const void *payload);
+/** The same for the memory of the QP; len goes into the payload or, for a READ, the RETH. */
+void peer_put_op(struct peer *p, uint8_t opcode, uint32_t psn, uint32_t len, bool ack_req);
 /** An ACK or NAK. */
 void peer_put_ack(struct peer *p, uint8_t syndrome, uint32_t psn, uint32_t msn);
 /** Give the burst to the stack, and collect all that it sends now. */
 void peer_go(struct peer *p);
 /** Let time pass in steps of 1 us, collecting. */
 void peer_wait(struct peer *p, uint64_t ns);
+
+/** Frame i of what left is this one; syndrome and MSN count where it has them. */
+void peer_expect_frame(const struct peer *p, uint32_t i, uint8_t opcode, uint32_t psn,
+                       uint8_t syndrome, uint32_t msn);
 
 /** Post at the QP. */
 void peer_post(struct peer *p, uint8_t op, uint64_t wr_id, uint32_t len);

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_FORKGUARD_H
+#define WEFT_FORKGUARD_H
+
+/**
+ * Keep forked children from writing into their parent's remapped memory, from now on. To be called
+ * early: handlers of fork run in the order in which they were given.
+ */
+void forkguard_start(void);
+
+#endif
