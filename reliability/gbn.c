@@ -130,14 +130,12 @@ restart_timer(struct gbn *s, uint64_t now_ns)
 static void
 advance(struct gbn *s, uint64_t cum, uint64_t now_ns, struct rel_out *out)
 {
-	uint32_t before = out->acked.nb_pkts;
-
 	if (cum <= s->head.tx_una)
 		return;
 	s->una_msn = count_pkts(s, s->una_msn, s->head.tx_una, cum, &out->acked);
 	s->head.tx_una = cum;
 	if (cum < s->tx_nxt) {
-		s->head.inflight_pkts -= out->acked.nb_pkts - before;
+		s->head.inflight_pkts -= out->acked.nb_pkts;
 	} else { /* also what was to be sent again has arrived the first time */
 		s->tx_nxt = cum;
 		s->nxt_msn = s->una_msn;

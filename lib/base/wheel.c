@@ -5,8 +5,6 @@
 
 #define SLOT_BITS 6
 #define SLOT_MASK (WHEEL_SLOTS - 1)
-/** wheel_timer.slot of a timer in the list of those that came up. */
-#define SLOT_UP UINT16_MAX
 
 static_assert(WHEEL_SLOTS == 1 << SLOT_BITS, "a slot per bit of a word");
 static_assert(WHEEL_LEVELS * SLOT_BITS + WHEEL_TICK_SHIFT_MIN >= 64, "all times have a slot");
@@ -26,8 +24,8 @@ unlink_timer(struct wheel *w, struct wheel_timer *t)
 	uint32_t level = t->slot / WHEEL_SLOTS;
 
 	list_del(&t->link);
-	if (t->slot == SLOT_UP || !list_is_empty(&w->slots[t->slot]))
-		return;
+	if (!list_is_empty(&w->slots[t->slot]))
+		return; /* if it had come up, its slot is empty or others' by now: right, too */
 	w->used[level] &= ~(UINT64_C(1) << (t->slot & SLOT_MASK));
 	if (!w->used[level])
 		w->levels_used &= ~(1u << level);
@@ -75,7 +73,7 @@ wheel_timer_init(struct wheel_timer *t)
 	list_init(&t->link);
 	t->due_ns = WHEEL_NEVER_NS;
 	t->filed_ns = WHEEL_NEVER_NS;
-	t->slot = SLOT_UP;
+	t->slot = 0;
 }
 
 void
@@ -138,12 +136,10 @@ turn(struct wheel *w, uint64_t until_tick)
 	for (struct list *l; (l = list_pop(&came));) {
 		struct wheel_timer *t = container_of(l, struct wheel_timer, link);
 
-		if (tick_after(w, t->due_ns) <= tick) {
-			t->slot = SLOT_UP;
+		if (tick_after(w, t->due_ns) <= tick)
 			list_add_tail(&w->up, &t->link);
-		} else {
+		else
 			file_timer(w, t);
-		}
 	}
 	return true;
 }

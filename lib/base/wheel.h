@@ -36,7 +36,7 @@ struct wheel_timer {
 	struct list link;  /**< in a slot, or in the list of those that came up */
 	uint64_t due_ns;   /**< when it is wanted; good while armed */
 	uint64_t filed_ns; /**< due_ns when it was put into its slot, never later */
-	uint16_t slot;     /**< index of its slot */
+	uint16_t slot;     /**< index of the slot it was put into */
 };
 
 struct wheel {

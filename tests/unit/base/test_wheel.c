@@ -114,6 +114,22 @@ Test(wheel, a_timer_put_off_again_and_again_fires_once_at_the_last_time)
 	cr_expect_null(wheel_expired(&wheel, 2 * SEC));
 }
 
+Test(wheel, putting_off_moves_nothing_until_the_old_time_comes)
+{
+	struct wheel_timer t;
+	uint64_t next;
+
+	wheel_init(&wheel, 0, SHIFT);
+	wheel_timer_init(&t);
+	wheel_arm(&wheel, &t, 100000);
+	next = wheel_next_ns(&wheel);
+	wheel_arm(&wheel, &t, SEC);
+	cr_expect_eq(wheel_next_ns(&wheel), next);
+	cr_expect_eq(t.due_ns, SEC);
+	cr_expect_null(wheel_expired(&wheel, 200000));
+	cr_expect_gt(wheel_next_ns(&wheel), SEC / 2);
+}
+
 Test(wheel, an_earlier_time_takes_effect)
 {
 	struct wheel_timer t;

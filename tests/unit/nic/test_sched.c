@@ -176,6 +176,81 @@ Test(sched, removing_works_in_every_state_and_keeps_the_pace)
 	cr_expect_eq(sched_next(&sched, SEC / 1000 + 256), &e);
 }
 
+Test(sched, removing_one_leaves_the_others_of_its_slot)
+{
+	struct sched_ent ents[3], *e;
+	int nb = 0;
+
+	sched_init(&sched, 0);
+	for (int i = 0; i < 3; i++) {
+		sched_ent_init(&ents[i]);
+		sched_wake(&sched, &ents[i], 0);
+		cr_assert_eq(sched_next(&sched, 0), &ents[i]);
+		sched_sent(&ents[i], 1000, 8000000, 0);
+		sched_done(&sched, &ents[i], true, 0);
+	}
+	sched_remove(&sched, &ents[1]);
+	cr_expect_eq(sched_next_ns(&sched), (1000000 + 255) / 256 * 256);
+	while ((e = sched_next(&sched, 1000192))) {
+		cr_expect_neq(e, &ents[1]);
+		nb++;
+	}
+	cr_expect_eq(nb, 2);
+}
+
+Test(sched, removing_forgets_that_it_was_woken_in_its_turn)
+{
+	struct sched_ent e;
+
+	sched_init(&sched, 0);
+	sched_ent_init(&e);
+	sched_wake(&sched, &e, 0);
+	cr_assert_eq(sched_next(&sched, 0), &e);
+	sched_wake(&sched, &e, 0);
+	sched_remove(&sched, &e);
+	cr_expect_null(sched_next(&sched, 0));
+	sched_wake(&sched, &e, 0);
+	cr_assert_eq(sched_next(&sched, 0), &e);
+	sched_done(&sched, &e, false, 0);
+	cr_expect_null(sched_next(&sched, 0));
+}
+
+Test(sched, what_a_turn_leaves_is_not_saved_up)
+{
+	struct sched_ent e;
+	uint32_t sent = 0;
+
+	sched_init(&sched, 0);
+	sched_ent_init(&e);
+	for (int i = 0; i < 10; i++) { /* small turns, with less than the quantum to send */
+		sched_wake(&sched, &e, 0);
+		cr_assert_eq(sched_next(&sched, 0), &e);
+		sched_sent(&e, 100, SCHED_UNPACED, 0);
+		sched_done(&sched, &e, false, 0);
+	}
+	sched_wake(&sched, &e, 0);
+	cr_assert_eq(sched_next(&sched, 0), &e);
+	for (; sched_may_send(&e, 0); sent += 1024)
+		sched_sent(&e, 1024, SCHED_UNPACED, 0);
+	cr_expect_eq(sent, SCHED_QUANTUM_BYTES);
+}
+
+Test(sched, a_caller_whose_clock_lags_is_served_at_the_next_slot)
+{
+	struct sched_ent e;
+
+	sched_init(&sched, 0);
+	sched_ent_init(&e);
+	sched_wake(&sched, &e, 1000);
+	cr_assert_eq(sched_next(&sched, 1000), &e);
+	sched_sent(&e, 1000, 1000000000, 1000); /* 8 us */
+	sched_done(&sched, &e, true, 1000);
+	cr_assert_eq(sched_next(&sched, 100000), &e);
+	sched_sent(&e, 1000, 1000000000, 100000); /* due at 17 us */
+	sched_done(&sched, &e, true, 16000);
+	cr_expect_eq(sched_next(&sched, 100000 + 256), &e);
+}
+
 Test(sched, a_thousand_senders_with_equal_work_share_evenly)
 {
 	static struct sender d[1000];
@@ -315,6 +390,23 @@ Test(sched, a_clock_that_jumps_finds_all_that_became_due)
 	cr_expect_gt(sched_next_ns(&sched), 5500000);
 }
 
+/* A round later all slots are due, the one that is a whole round old too. */
+Test(sched, a_jump_of_a_round_and_more_skips_no_slot)
+{
+	for (uint64_t jump = 4000; jump < 4200; jump++) {
+		struct sched_ent e;
+
+		sched_init(&sched, 0);
+		sched_ent_init(&e);
+		sched_wake(&sched, &e, 0);
+		cr_assert_eq(sched_next(&sched, 0), &e);
+		sched_sent(&e, 64, 1000000000, 0); /* 512 ns, tick 2 */
+		sched_done(&sched, &e, true, 0);
+		cr_assert_eq(sched_next_ns(&sched), 512);
+		cr_expect_eq(sched_next(&sched, jump * 256), &e, "%lu", jump);
+	}
+}
+
 Test(sched, a_rate_below_the_least_is_served_as_the_least)
 {
 	struct sender d;
@@ -358,6 +450,21 @@ Test(sched, after_a_stall_only_one_burst_is_caught_up)
 		cr_expect(bytes >= rows[r].burst_bytes && bytes <= rows[r].burst_bytes + 1000,
 		          "row %zu: %lu", r, bytes);
 	}
+}
+
+Test(sched, unpaced_time_earns_nothing_for_the_paced_time_after_it)
+{
+	struct sched_ent e;
+	uint32_t nb = 0;
+
+	sched_init(&sched, 0);
+	sched_ent_init(&e);
+	sched_wake(&sched, &e, 0);
+	cr_assert_eq(sched_next(&sched, 0), &e);
+	sched_sent(&e, 1000, SCHED_UNPACED, SEC);
+	for (; sched_may_send(&e, SEC); nb++)
+		sched_sent(&e, 1000, 1000000, SEC);
+	cr_expect_eq(nb, 1);
 }
 
 Test(sched, time_without_work_earns_nothing)

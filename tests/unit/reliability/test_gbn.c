@@ -401,6 +401,32 @@ Test(gbn_tx, runs_beyond_the_eighth_are_counted_only, .init = start)
 	expect_run(&out.lost, 1, 5, 3);
 }
 
+static uint64_t
+counter(const char *name)
+{
+	STAT_FOREACH (d, rig.ops->info.stats) {
+		if (!strcmp(d->name, name))
+			return stat_read(d, rig.state);
+	}
+	cr_assert_fail("no counter %s", name);
+	return 0;
+}
+
+Test(gbn_tx, rewinds_and_ignored_naks_are_counted, .init = start)
+{
+	send_writes(4, 0);
+	cr_expect_eq(counter("gbn_rewinds"), 0);
+	rig_ack(&rig, REL_GAP, 1, 0);
+	rig_tx_all(&rig, 0);
+	cr_expect_eq(counter("gbn_rewinds"), 1);
+	cr_expect_eq(counter("gbn_naks_ignored"), 0);
+	rig_ack(&rig, REL_GAP, 1, 0);
+	rig_ack(&rig, REL_GAP, 1, 0);
+	cr_expect_eq(counter("gbn_naks_ignored"), 2);
+	rig_timer(&rig, RTO_NS);
+	cr_expect_eq(counter("gbn_rewinds"), 2);
+}
+
 /* ---- RNR ---- */
 
 Test(gbn_tx, a_rewind_of_the_host_loses_nothing_and_works_every_time, .init = start)
