@@ -30,6 +30,12 @@ done <<'PATHS'
 share/doc/weft/LICENSE
 share/doc/weft/NOTICE
 share/doc/weft/README.md
+share/doc/weft/example.c
+bin/weft-run
+include/weft.h
+libweft.so.0
+pkgconfig/weft.pc
+weft/libibverbs.so.1
 share/man/man1/weft-run.1
 share/man/man5/weft.conf.5
 share/man/man8/weftd.8
