@@ -117,7 +117,7 @@ reset(struct qp *qp)
 	qp->hold_ns = qp->rtt_sent_ns = 0;
 	qp->nb_rnr = 0;
 	qp->sent_count = qp->out_bytes = 0;
-	qp->tx_nxt_psn = qp->progress_ns = qp->neigh_wait_ns = 0;
+	qp->tx_nxt_psn = qp->progress_ns = qp->asked_ns = qp->neigh_wait_ns = 0;
 	qp->comm_est = false;
 	qp->msn = qp->rx_op = 0;
 	qp->have_recv = qp->rx_skip = qp->rnr_sent = qp->cnp_due = false;

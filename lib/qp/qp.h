@@ -188,6 +188,7 @@ struct qp {
 	uint64_t rd_msn[WEFT_MAX_RD_ATOMIC]; /**< READs and atomics not answered, oldest first */
 	uint32_t rd_head, nb_rd;
 	uint32_t nb_unasked;  /**< packets sent since the last that asked for an acknowledgement */
+	uint64_t asked_ns;    /**< when that was */
 	uint64_t hold_ns;     /**< RNR: nothing leaves before; 0 = no hold */
 	uint64_t progress_ns; /**< last time something new was acknowledged, or sending began */
 	uint8_t nb_rnr;       /**< RNR NAKs since progress */

@@ -119,17 +119,36 @@ fill(struct qp *qp, const struct send_wr *wr, const struct tx_msg *t, uint8_t op
 	}
 }
 
-/* More can leave right behind this packet. */
+/* Whether a packet fits the window of the congestion control behind so many bytes more. */
 static bool
-more_follows(const struct qp *qp)
+window_fits(const struct qp *qp, uint64_t bytes)
 {
+	return qp->cc->window_bytes == CC_NO_WINDOW ||
+	       qp->out_bytes + bytes + qp->mtu + FRAME_OVERHEAD <= qp->cc->window_bytes;
+}
+
+/* More can leave right behind this packet of so many bytes. */
+static bool
+more_follows(const struct qp *qp, uint32_t bytes)
+{
+	if (!window_fits(qp, bytes))
+		return false;
 	return qp->rel->tx_ready ||
 	       (wr_pending(qp) && qp->rel->inflight_pkts < qp->rel_qp.window_pkts);
 }
 
+/* A slow QP must be answered within its timeout, however few packets it sends in that time. */
+static bool
+waits_long(const struct qp *qp, uint64_t now_ns)
+{
+	uint64_t since_ns = qp->asked_ns > qp->progress_ns ? qp->asked_ns : qp->progress_ns;
+
+	return qp->rel_qp.ack_timeout_ns && now_ns - since_ns > qp->rel_qp.ack_timeout_ns / 4;
+}
+
 /* Whether this packet asks for an acknowledgement. READs and atomics are answered anyway. */
 static bool
-want_ack(struct qp *qp, const struct rel_tx *tx, uint32_t flags)
+want_ack(struct qp *qp, const struct rel_tx *tx, uint32_t flags, uint32_t bytes, uint64_t now_ns)
 {
 	uint32_t every = ACK_EVERY_PKTS;
 
@@ -137,9 +156,11 @@ want_ack(struct qp *qp, const struct rel_tx *tx, uint32_t flags)
 		return false;
 	if (qp->cc->ack_every_pkts && qp->cc->ack_every_pkts < every)
 		every = qp->cc->ack_every_pkts;
-	if (++qp->nb_unasked < every && !tx->ack_req && more_follows(qp))
+	if (++qp->nb_unasked < every && !tx->ack_req && more_follows(qp, bytes) &&
+	    !waits_long(qp, now_ns))
 		return false;
 	qp->nb_unasked = 0;
+	qp->asked_ns = now_ns;
 	return true;
 }
 
@@ -189,8 +210,8 @@ plan(struct qp *qp, const struct rel_tx *tx, uint64_t now_ns)
 	uint32_t bytes;
 
 	fill(qp, wr, t, opcode, tx->psn, off, &w);
-	w.ack_req = want_ack(qp, tx, opcode_table[opcode].flags);
 	bytes = w.payload_len + FRAME_OVERHEAD;
+	w.ack_req = want_ack(qp, tx, opcode_table[opcode].flags, bytes, now_ns);
 	account(qp, tx, w.ack_req, bytes, now_ns);
 	if (qp->type == SHM_QPT_UD &&
 	    (memcmp(&qp->ud_av, &wr->ud.av, sizeof(qp->ud_av)) || !qp->has_path) &&
@@ -211,9 +232,7 @@ plan(struct qp *qp, const struct rel_tx *tx, uint64_t now_ns)
 static bool
 window_open(const struct qp *qp)
 {
-	if (qp->cc->window_bytes == CC_NO_WINDOW || !qp->rel->inflight_pkts)
-		return true;
-	return qp->out_bytes + qp->mtu + FRAME_OVERHEAD <= qp->cc->window_bytes;
+	return !qp->rel->inflight_pkts || window_fits(qp, 0);
 }
 
 /*
