@@ -6,6 +6,7 @@
 
 #include "fail.h"
 #include "qp.h"
+#include "wr.h"
 
 struct batch *
 batch_create(void)
@@ -103,17 +104,39 @@ batch_gather_ptr(struct batch *b, const uint8_t *src, uint8_t *pkt, uint32_t len
 }
 
 bool
-batch_scatter(struct batch *b, struct qp *qp, const struct mem *mem, uint64_t va,
-              const uint8_t *pkt, uint32_t len)
+batch_scatter(struct batch *b, const struct batch_dst *dst, const uint8_t *pkt, uint32_t len)
 {
-	uint8_t *dst = reach(mem, va, len);
+	uint8_t *at = reach(dst->mem, dst->va, len);
+	uint32_t first = b->nb_runs_in;
+	bool fits;
 
 	/* The packet was verified just now and is in the nearest cache. */
-	if (dst && !b->nb_runs_in) {
-		memcpy(dst, pkt, len);
+	if (at && !b->nb_runs_in) {
+		memcpy(at, pkt, len);
 		return true;
 	}
-	return add_runs(b->runs_in, &b->nb_runs_in, mem, va, (uint8_t *)pkt, len, qp, 0);
+	fits = add_runs(b->runs_in, &b->nb_runs_in, dst->mem, dst->va, (uint8_t *)pkt, len, dst->qp,
+	                dst->psn);
+	for (uint32_t i = first; i < b->nb_runs_in; i++) {
+		b->runs_in[i].cqe_idx = b->nb_cqes;
+		b->runs_in[i].failed = false;
+	}
+	return fits;
+}
+
+/* Completions whose data are placed. One for a full CQ fails its QP, which adds entries behind. */
+static void
+write_cqes(struct nic *nic)
+{
+	struct batch *b = nic->batch;
+
+	while (b->cqe_head < b->nb_cqes) {
+		struct pending_cqe *p = &b->cqes[b->cqe_head++];
+
+		if (!cq_write(nic, p->cq, &p->cqe, p->solicited) && p->qp)
+			qp_fail_overrun(p->qp);
+	}
+	b->cqe_head = b->nb_cqes = 0;
 }
 
 void
@@ -121,12 +144,12 @@ batch_cqe(struct nic *nic, struct qp *qp, struct cq *cq, const struct shm_cqe *c
 {
 	struct batch *b = nic->batch;
 
-	if (b->nb_cqes == BATCH_CQES && b->flushing) {
-		cq_write(nic, cq, cqe, solicited);
-		return;
+	if (b->nb_cqes == BATCH_CQES) {
+		if (b->flushing)
+			write_cqes(nic);
+		else
+			batch_flush_in(nic);
 	}
-	if (b->nb_cqes == BATCH_CQES)
-		batch_flush_in(nic);
 	b->cqes[b->nb_cqes++] =
 		(struct pending_cqe){.cq = cq, .qp = qp, .solicited = solicited, .cqe = *cqe};
 }
@@ -145,36 +168,46 @@ linear(const struct copy_run *runs, uint32_t nb_runs, uint32_t *bytes)
 	return n;
 }
 
-/* The data of these completions did not arrive. */
-static void
-spoil(struct batch *b, const struct qp *qp)
+/* The data of these completions did not arrive. Returns whether there was one of a request's kind:
+ * a receive for what a peer sent, a send for what it answered. */
+static bool
+spoil(struct batch *b, const struct copy_run *r)
 {
-	for (uint32_t i = 0; i < b->nb_cqes; i++)
-		if (b->cqes[i].qp == qp && b->cqes[i].cqe.status == SHM_WC_SUCCESS)
-			b->cqes[i].cqe.status = SHM_WC_LOC_PROT_ERR;
+	bool is_recv = r->psn != BATCH_ANSWER, found = false;
+
+	for (uint32_t i = r->cqe_idx; i < b->nb_cqes; i++) {
+		struct shm_cqe *cqe = &b->cqes[i].cqe;
+
+		if (b->cqes[i].qp != r->qp || (cqe->op >= SHM_WC_RECV) != is_recv)
+			continue;
+		if (cqe->status == SHM_WC_SUCCESS)
+			cqe->status = found ? SHM_WC_WR_FLUSH_ERR : SHM_WC_LOC_PROT_ERR;
+		found = true;
+	}
+	return found;
 }
 
 /* Write n runs, one linear range, through the staging buffer. */
-static void
-write_slow(struct batch *b, const struct copy_run *runs, uint32_t n, uint32_t bytes)
+static bool
+write_slow(struct batch *b, struct copy_run *runs, uint32_t n, uint32_t bytes)
 {
 	uint8_t *at = b->staging;
 
 	for (uint32_t i = 0; i < n; i++, at += runs[i - 1].len)
 		memcpy(at, runs[i].pkt, runs[i].len);
 	if (runs->mem->ops->write(runs->mem, runs->va, b->staging, bytes))
-		return;
-	for (uint32_t i = 0; i < n; i++) {
-		spoil(b, runs[i].qp);
-		qp_fail_memory(runs[i].qp, true);
-	}
+		return true;
+	for (uint32_t i = 0; i < n; i++)
+		runs[i].failed = true;
+	return false;
 }
 
-static void
-scatter(struct nic *nic)
+/* False if some memory is gone. */
+static bool
+scatter(struct batch *b)
 {
-	struct batch *b = nic->batch;
 	uint32_t n, bytes;
+	bool ok = true;
 
 	for (uint32_t i = 0; i < b->nb_runs_in; i += n) {
 		struct copy_run *r = &b->runs_in[i];
@@ -184,31 +217,36 @@ scatter(struct nic *nic)
 			memcpy(r->map, r->pkt, r->len);
 		} else {
 			n = linear(r, b->nb_runs_in - i, &bytes);
-			write_slow(b, r, n, bytes);
+			ok = write_slow(b, r, n, bytes) && ok;
 		}
 	}
-	b->nb_runs_in = 0;
+	return ok;
+}
+
+/* What could be placed is. Now fail the QPs of the rest, whose completions come behind. */
+static void
+fail_runs(struct batch *b)
+{
+	for (uint32_t i = 0; i < b->nb_runs_in; i++) {
+		const struct copy_run *r = &b->runs_in[i];
+
+		if (r->failed && r->qp->state != SHM_QPS_ERR)
+			qp_fail_placing(r->qp, r->psn, spoil(b, r));
+	}
 }
 
 void
 batch_flush_in(struct nic *nic)
 {
 	struct batch *b = nic->batch;
-	uint32_t i = 0;
 
 	if (b->flushing)
 		return;
 	b->flushing = true;
-	scatter(nic);
-	/* A full CQ fails its QPs, which adds entries behind these. */
-	while (i < b->nb_cqes) {
-		struct pending_cqe *p = &b->cqes[i++];
-
-		if (!cq_write(nic, p->cq, &p->cqe, p->solicited) && p->qp)
-			qp_fail_overrun(p->qp);
-		if (i == b->nb_cqes)
-			i = b->nb_cqes = 0;
-	}
+	if (!scatter(b))
+		fail_runs(b);
+	b->nb_runs_in = 0;
+	write_cqes(nic);
 	b->flushing = false;
 }
 
@@ -268,9 +306,14 @@ batch_flush_out(struct nic *nic, struct pkt **pkts)
 		p->len += wire_end(p->data + p->len, o->payload_len, o->crc);
 		pkts[n++] = p;
 	}
-	for (uint32_t i = 0; i < b->nb_out; i++)
-		if (b->out[i].failed)
-			qp_fail_memory(b->out[i].qp, false);
+	for (uint32_t i = 0; i < b->nb_out; i++) {
+		const struct out_pkt *o = &b->out[i];
+
+		if (o->failed && o->is_request)
+			wr_spoil(o->qp, o->wr_idx, QP_REASON_LOCAL_MEMORY);
+		else if (o->failed)
+			qp_fail_reading(o->qp, o->psn);
+	}
 	b->nb_out = 0;
 	return n;
 }

@@ -31,11 +31,17 @@ struct copy_run {
 	uint8_t *map;          /**< the memory, if this thread can reach it */
 	const struct mem *mem; /**< else: through mem->ops */
 	uint64_t va;
-	uint8_t *pkt; /**< the bytes in the packet */
+	uint8_t *pkt;  /**< the bytes in the packet */
+	struct qp *qp; /**< whose request it is */
 	uint32_t len;
-	uint32_t out_idx; /**< out: which packet */
-	struct qp *qp;    /**< whose request it is */
+	union {
+		uint32_t out_idx; /**< out: which packet */
+		uint32_t psn;     /**< in: of the request, 24 bits; BATCH_ANSWER = an answer */
+	};
+	uint32_t cqe_idx; /**< in: completions from here on tell of these bytes */
+	bool failed;      /**< in: the memory is gone */
 };
+#define BATCH_ANSWER UINT32_MAX
 
 /** A packet whose headers are written. */
 struct out_pkt {
@@ -44,8 +50,11 @@ struct out_pkt {
 	uint32_t hdr_len;
 	uint32_t payload_len;
 	uint32_t crc;
-	bool waits;  /**< some of its payload is gathered at the flush */
-	bool failed; /**< its memory could not be read: not sent */
+	uint32_t wr_idx; /**< of a request: its slot in the SQ, free running */
+	uint32_t psn;    /**< 24 bits */
+	bool is_request; /**< else an answer */
+	bool waits;      /**< some of its payload is gathered at the flush */
+	bool failed;     /**< its memory could not be read: not sent */
 };
 
 struct pending_cqe {
@@ -58,8 +67,9 @@ struct pending_cqe {
 struct batch {
 	struct out_pkt out[BATCH_PKTS];
 	uint32_t nb_out;
-	uint32_t nb_runs_out, nb_runs_in, nb_cqes;
-	bool flushing; /**< in batch_flush_in: what fails there completes at once */
+	uint32_t nb_runs_out, nb_runs_in;
+	uint32_t cqe_head, nb_cqes; /**< written to their rings; all */
+	bool flushing;              /**< in batch_flush_in */
 	struct copy_run runs_out[BATCH_RUNS], runs_in[BATCH_RUNS];
 	struct pending_cqe cqes[BATCH_CQES];
 	uint8_t *staging;
@@ -82,6 +92,13 @@ batch_out_fits(struct batch *b, struct pkt_pool *pool)
 	       (b->nb_spare || batch_refill(b, pool));
 }
 
+/** The packet planned last. */
+static inline struct out_pkt *
+batch_last(struct batch *b)
+{
+	return &b->out[b->nb_out - 1];
+}
+
 /**
  * Add payload of the packet planned last. The memory was checked: [va, va + len) lies in mem.
  *
@@ -91,9 +108,15 @@ bool batch_gather(struct batch *b, struct qp *qp, const struct mem *mem, uint64_
                   uint32_t len);
 /** The same from bytes that this thread can reach (inline data). */
 void batch_gather_ptr(struct batch *b, const uint8_t *src, uint8_t *pkt, uint32_t len);
-/** Bring a packet's payload to application memory at the next flush. */
-bool batch_scatter(struct batch *b, struct qp *qp, const struct mem *mem, uint64_t va,
-                   const uint8_t *pkt, uint32_t len);
+/** Where the bytes of a packet go. */
+struct batch_dst {
+	struct qp *qp;
+	const struct mem *mem;
+	uint64_t va;
+	uint32_t psn; /**< as in copy_run */
+};
+/** Bring a packet's payload to application memory, at the next flush at the latest. */
+bool batch_scatter(struct batch *b, const struct batch_dst *dst, const uint8_t *pkt, uint32_t len);
 /** Write a completion at the next flush, after the copies before it. */
 void batch_cqe(struct nic *nic, struct qp *qp, struct cq *cq, const struct shm_cqe *cqe,
                bool solicited);
@@ -104,7 +127,7 @@ void batch_flush_in(struct nic *nic);
  * Gather payload and close the planned packets.
  *
  * @param pkts  room for BATCH_PKTS; the caller owns what is returned.
- * @return      packets ready; those whose memory is gone were freed and their QPs failed.
+ * @return      packets ready; those whose memory is gone were freed, and their QPs told (fail.h).
  */
 uint32_t batch_flush_out(struct nic *nic, struct pkt **pkts);
 

@@ -126,7 +126,7 @@ note_progress(struct qp *qp, uint64_t old_una, uint64_t now_ns)
 static void
 go_on(struct qp *qp, uint64_t now_ns)
 {
-	wr_complete(qp, now_ns);
+	wr_complete(qp);
 	if (qp->state == SHM_QPS_ERR)
 		return;
 	comp_arm(qp);

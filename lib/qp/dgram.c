@@ -56,6 +56,15 @@ uc_deliver(struct qp *qp, const struct wire_pkt *w, uint8_t op)
 	resp_deliver(qp, &cqe, w->solicited);
 }
 
+/* A receive that names too many entries fits nothing, and nothing passes it. */
+static bool
+refuse_recv(struct qp *qp)
+{
+	if (qp->recv->is_bad)
+		qp_fail_recv(qp, QP_REASON_LOCAL_WQE, SHM_WC_LOC_QP_OP_ERR, 0);
+	return qp->state == SHM_QPS_ERR;
+}
+
 static void
 uc_send(struct qp *qp, const struct wire_pkt *w)
 {
@@ -69,12 +78,13 @@ uc_send(struct qp *qp, const struct wire_pkt *w)
 			return;
 		}
 	}
+	if (refuse_recv(qp))
+		return;
 	if (qp->rx_length + w->payload_len > qp->recv->length) {
 		qp_fail_recv(qp, QP_REASON_LOCAL_LENGTH, SHM_WC_LOC_LEN_ERR, 0);
 		return;
 	}
-	if (!sge_scatter(qp, qp->recv->sge, qp->recv->nb_sge, qp->rx_length, w->payload,
-	                 w->payload_len)) {
+	if (!sge_place_recv(qp, qp->rx_length, w->payload, w->payload_len, w->psn)) {
 		qp_fail_recv(qp, QP_REASON_LOCAL_PROT, SHM_WC_LOC_PROT_ERR, 0);
 		return;
 	}
@@ -93,11 +103,23 @@ uc_begin_write(struct qp *qp, const struct wire_pkt *w)
 	return w->dma_len <= WEFT_MAX_MSG && (!w->dma_len || uc_region(qp, w->dma_len));
 }
 
+static bool
+uc_place(struct qp *qp, const struct wire_pkt *w)
+{
+	const struct mr *mr = uc_region(qp, w->payload_len);
+	struct batch_dst dst = {.qp = qp, .psn = w->psn};
+
+	if (!mr)
+		return false;
+	dst.mem = mr->mem;
+	dst.va = mr_va(mr, qp->rx_va);
+	return batch_scatter(qp->nic->batch, &dst, w->payload, w->payload_len);
+}
+
 static void
 uc_write(struct qp *qp, const struct wire_pkt *w)
 {
 	uint32_t flags = w->op->flags;
-	const struct mr *mr;
 
 	if (!(qp->attr.access & SHM_ACCESS_REMOTE_WRITE) ||
 	    ((flags & OPF_START) && !uc_begin_write(qp, w))) {
@@ -113,10 +135,9 @@ uc_write(struct qp *qp, const struct wire_pkt *w)
 		uc_skip(qp, DROP_NO_RECV);
 		return;
 	}
-	mr = w->payload_len ? uc_region(qp, w->payload_len) : NULL;
-	if (w->payload_len &&
-	    (!mr || !batch_scatter(qp->nic->batch, qp, mr->mem, mr_va(mr, qp->rx_va), w->payload,
-	                           w->payload_len))) {
+	if ((flags & OPF_IMM) && refuse_recv(qp))
+		return;
+	if (w->payload_len && !uc_place(qp, w)) {
 		uc_skip(qp, DROP_MEMORY);
 		return;
 	}
@@ -166,13 +187,11 @@ static bool
 deliver_grh(struct qp *qp, const struct wire_pkt *w, const uint8_t *frame)
 {
 	static const uint8_t zero[GRH_LEN - IPV4_LEN];
-	const struct shm_sge *sge = qp->recv->sge;
-	uint32_t nb = qp->recv->nb_sge;
 
 	if (w->ipv6)
-		return sge_scatter(qp, sge, nb, 0, frame + w->l3_off, GRH_LEN);
-	return sge_scatter(qp, sge, nb, 0, zero, sizeof(zero)) &&
-	       sge_scatter(qp, sge, nb, sizeof(zero), frame + w->l3_off, IPV4_LEN);
+		return sge_place_recv(qp, 0, frame + w->l3_off, GRH_LEN, w->psn);
+	return sge_place_recv(qp, 0, zero, sizeof(zero), w->psn) &&
+	       sge_place_recv(qp, sizeof(zero), frame + w->l3_off, IPV4_LEN, w->psn);
 }
 
 void
@@ -198,12 +217,14 @@ ud_rx(struct qp *qp, const struct wire_pkt *w, const uint8_t *frame)
 		nic_drop(qp->nic, DROP_NO_RECV);
 		return;
 	}
+	if (refuse_recv(qp))
+		return;
 	if (cqe.byte_len > qp->recv->length) { /* the receive waits for one that fits */
 		nic_drop(qp->nic, DROP_LENGTH);
 		return;
 	}
-	if (!deliver_grh(qp, w, frame) || !sge_scatter(qp, qp->recv->sge, qp->recv->nb_sge, GRH_LEN,
-	                                               w->payload, w->payload_len)) {
+	if (!deliver_grh(qp, w, frame) ||
+	    !sge_place_recv(qp, GRH_LEN, w->payload, w->payload_len, w->psn)) {
 		qp_fail_recv(qp, QP_REASON_LOCAL_PROT, SHM_WC_LOC_PROT_ERR, 0);
 		return;
 	}

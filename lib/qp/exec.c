@@ -27,6 +27,8 @@ static const struct verdict bad_access = {AETH_NAK_ACCESS, QP_REASON_REQ_ACCESS,
 static const struct verdict bad_atomic = {AETH_NAK_INVALID, QP_REASON_REQ_ATOMIC, 0};
 static const struct verdict recv_short = {AETH_NAK_INVALID, QP_REASON_LOCAL_LENGTH,
                                           SHM_WC_LOC_LEN_ERR};
+static const struct verdict recv_bad = {AETH_NAK_OPERATION, QP_REASON_LOCAL_WQE,
+                                        SHM_WC_LOC_QP_OP_ERR};
 static const struct verdict recv_fault = {AETH_NAK_OPERATION, QP_REASON_LOCAL_PROT,
                                           SHM_WC_LOC_PROT_ERR};
 
@@ -84,8 +86,7 @@ exec_send(struct qp *qp, const struct wire_pkt *w)
 		qp->rx_length = 0;
 	if (qp->rx_length + w->payload_len > qp->recv->length)
 		return recv_short;
-	if (!sge_scatter(qp, qp->recv->sge, qp->recv->nb_sge, qp->rx_length, w->payload,
-	                 w->payload_len))
+	if (!sge_place_recv(qp, qp->rx_length, w->payload, w->payload_len, w->psn))
 		return recv_fault;
 	qp->rx_length += w->payload_len;
 	qp->rx_op = OPF_SEND;
@@ -144,8 +145,13 @@ exec_write(struct qp *qp, const struct wire_pkt *w)
 		const struct mr *mr =
 			remote(qp, qp->rx_rkey, qp->rx_va, w->payload_len, SHM_ACCESS_REMOTE_WRITE);
 
-		if (!mr || !batch_scatter(qp->nic->batch, qp, mr->mem, mr_va(mr, qp->rx_va),
-		                          w->payload, w->payload_len))
+		struct batch_dst dst = {.qp = qp, .psn = w->psn};
+
+		if (!mr)
+			return bad_access;
+		dst.mem = mr->mem;
+		dst.va = mr_va(mr, qp->rx_va);
+		if (!batch_scatter(qp->nic->batch, &dst, w->payload, w->payload_len))
 			return bad_access;
 	}
 	qp->rx_va += w->payload_len;
@@ -272,6 +278,8 @@ execute(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 		return bad_sequence;
 	if ((flags & OPF_PAYLOAD) && !length_fits(qp, w))
 		return bad_length;
+	if (qp->have_recv && qp->recv->is_bad)
+		return recv_bad;
 	if (flags & OPF_SEND)
 		return exec_send(qp, w);
 	if (flags & OPF_WRITE)
@@ -286,6 +294,8 @@ exec_request(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 {
 	struct verdict v = execute(qp, w, psn);
 
+	if (qp->state == SHM_QPS_ERR) /* memory or a CQ failed meanwhile, and told */
+		return false;
 	if (!v.syndrome)
 		return true;
 	resp_nak(qp, v.syndrome, psn);

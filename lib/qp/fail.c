@@ -20,7 +20,7 @@ static const char *const reason_text[QP_REASON_NB] = {
 	[QP_REASON_NAK_ACCESS] = "the peer refused access to its memory",
 	[QP_REASON_NAK_OPERATION] = "the peer could not carry out a request",
 	[QP_REASON_BAD_RESPONSE] = "the peer's response does not fit the request",
-	[QP_REASON_LOCAL_WQE] = "malformed send work request",
+	[QP_REASON_LOCAL_WQE] = "malformed work request or queue",
 	[QP_REASON_LOCAL_LENGTH] = "message longer than the QP or the receive buffer allows",
 	[QP_REASON_LOCAL_PROT] = "lkey, bounds or access of a local buffer",
 	[QP_REASON_LOCAL_MEMORY] = "registered memory is gone from the application",
@@ -120,6 +120,7 @@ flush_sends(struct qp *qp, uint8_t status)
 		if (idx == qp->sq_open)
 			qp->sq_open++;
 	}
+	qp->is_spoilt = false;
 	wq_give_back(&qp->sq);
 }
 
@@ -134,7 +135,7 @@ flush_recvs(struct qp *qp, uint8_t status)
 	}
 	if (qp->srq)
 		return;
-	while (wq_take_recv(&qp->rq, &wr) != RECV_NONE)
+	while (wq_take_recv(&qp->rq, &wr))
 		flush_cqe(qp, qp->recv_cq, wr.wr_id, 0, SHM_WC_RECV);
 	wq_give_back(&qp->rq);
 }
@@ -202,19 +203,46 @@ qp_fail_recv(struct qp *qp, enum qp_reason why, uint8_t status, uint64_t psn)
 		qp->nic->conf.driver->event(qp->owner, event, qp->cookie);
 }
 
-void
-qp_fail_memory(struct qp *qp, bool placing)
+/* A NAK in place of all answers that have not left: they may be for what was not done. */
+static void
+nak_memory(struct qp *qp, uint32_t psn)
 {
-	bool was_alive = qp->state != SHM_QPS_ERR;
+	if (qp->type != SHM_QPT_RC)
+		return;
+	qp->fifo_head = qp->fifo_tail;
+	resp_nak(qp, AETH_NAK_OPERATION, psn);
+}
 
-	/* Acknowledgements not yet sent may be for what was not placed. */
-	if (was_alive && placing && qp->type == SHM_QPT_RC) {
-		qp->fifo_head = qp->fifo_tail;
-		resp_nak(qp, AETH_NAK_OPERATION, qp->rel->rx_cum - 1);
+void
+qp_fail_placing(struct qp *qp, uint32_t psn, bool told)
+{
+	uint8_t status = told ? 0 : SHM_WC_LOC_PROT_ERR;
+
+	assert(qp->state != SHM_QPS_ERR);
+	if (psn == BATCH_ANSWER) {
+		fail_both(qp, QP_REASON_LOCAL_MEMORY, status, 0, qp->rel->tx_una);
+	} else {
+		nak_memory(qp, psn);
+		fail_both(qp, QP_REASON_LOCAL_MEMORY, 0, status, psn);
 	}
-	qp_fail(qp, QP_REASON_LOCAL_MEMORY, SHM_WC_LOC_PROT_ERR, qp->rel->tx_una);
-	if (was_alive)
-		qp->nic->conf.driver->event(qp->owner, SHM_EVENT_QP_FATAL, qp->cookie);
+	qp->nic->conf.driver->event(qp->owner, SHM_EVENT_QP_FATAL, qp->cookie);
+}
+
+void
+qp_fail_reading(struct qp *qp, uint32_t psn)
+{
+	if (qp->state == SHM_QPS_ERR)
+		return;
+	nak_memory(qp, psn);
+	fail_both(qp, QP_REASON_LOCAL_MEMORY, 0, 0, psn);
+	qp->nic->conf.driver->event(qp->owner, SHM_EVENT_QP_FATAL, qp->cookie);
+}
+
+void
+qp_fail_ring(struct qp *qp)
+{
+	qp_fail(qp, QP_REASON_LOCAL_WQE, 0, 0);
+	qp->nic->conf.driver->event(qp->owner, SHM_EVENT_QP_FATAL, qp->cookie);
 }
 
 void

@@ -21,8 +21,17 @@ void qp_fail(struct qp *qp, enum qp_reason why, uint8_t status, uint64_t psn);
  */
 void qp_fail_recv(struct qp *qp, enum qp_reason why, uint8_t status, uint64_t psn);
 
-/** Registered memory is gone: what a packet brought could not be placed, or else be read. */
-void qp_fail_memory(struct qp *qp, bool placing);
+/**
+ * Registered memory is gone: what a packet brought could not be placed.
+ *
+ * @param psn   of the request, 24 bits, which is refused; BATCH_ANSWER = it was an answer.
+ * @param told  a completion that waits to be written tells of it already.
+ */
+void qp_fail_placing(struct qp *qp, uint32_t psn, bool told);
+/** The same: what a READ asks for could not be read for the response with this PSN, 24 bits. */
+void qp_fail_reading(struct qp *qp, uint32_t psn);
+/** The application wrote nonsense into the header of its send queue. */
+void qp_fail_ring(struct qp *qp);
 /** Its completion queue is full. */
 void qp_fail_overrun(struct qp *qp);
 

@@ -59,6 +59,7 @@ nic_create(const struct nic_conf *conf, uint64_t now_ns)
 	sched_init(&nic->sched, now_ns);
 	wheel_init(&nic->wheel, now_ns, WHEEL_SHIFT);
 	list_init(&nic->resp_qps);
+	list_init(&nic->done_qps);
 	nic->batch = batch_create();
 	nic->neigh = neigh_create(&nic->self, conf->pool, MAX_NEIGHS);
 	if (conf->cc->nic_state_size)

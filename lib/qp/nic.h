@@ -111,6 +111,7 @@ struct nic {
 	struct cc_nic cc_nic;
 	struct prng prng;
 	struct list resp_qps;  /**< QPs with acknowledgements to send, which no pace holds back */
+	struct list done_qps;  /**< QPs whose sends may be complete once payload is taken */
 	struct pkt_queue loop; /**< frames to the own MAC: received at the next turn */
 	struct batch *batch;   /**< packets, copies and completions of the present burst */
 	struct nic_stats stats;

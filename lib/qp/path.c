@@ -52,6 +52,17 @@ lay_out(struct qp *qp, const struct shm_av *av)
 	qp->neigh_generation = qp->neigh->generation;
 }
 
+bool
+path_is_valid(const struct nic *nic, const struct shm_av *av)
+{
+	struct ip_addr dst;
+	const struct ip_addr *src = &nic->gids[av->sgid_index % NIC_MAX_GIDS];
+
+	memcpy(dst.b, av->dgid, sizeof(dst.b));
+	return av->sgid_index < nic->nb_gids && !is_zero(src) && !is_zero(&dst) &&
+	       !is_multicast(&dst) && is_ipv4(src) == is_ipv4(&dst);
+}
+
 int
 path_set(struct qp *qp, const struct shm_av *av, uint64_t now_ns)
 {
@@ -59,16 +70,15 @@ path_set(struct qp *qp, const struct shm_av *av, uint64_t now_ns)
 	struct ip_addr dst, src;
 	struct neigh *neigh;
 
-	if (av->sgid_index >= nic->nb_gids)
+	if (!path_is_valid(nic, av))
 		return -EINVAL;
 	src = nic->gids[av->sgid_index];
 	memcpy(dst.b, av->dgid, sizeof(dst.b));
-	if (is_zero(&src) || is_zero(&dst) || is_multicast(&dst) || is_ipv4(&src) != is_ipv4(&dst))
-		return -EINVAL;
 	neigh = neigh_get(nic->neigh, &dst, now_ns);
 	if (!neigh)
 		return -ENOMEM;
 	path_drop(qp);
+	qp->neigh_wait_ns = 0;
 	qp->neigh = neigh;
 	qp->peer_ip = dst;
 	qp->own_ip = src;
@@ -128,7 +138,8 @@ path_plan(struct qp *qp, const struct wire_pkt *w, uint16_t sport, uint8_t ecn)
 	o->pkt = p;
 	o->qp = qp;
 	o->payload_len = w->payload_len;
-	o->waits = o->failed = false;
+	o->is_request = o->waits = o->failed = false;
+	o->psn = w->psn;
 	o->hdr_len = wire_build(p->data, &qp->path, w, sport, ecn, nic->ip_id++, &o->crc);
 	b->nb_out++;
 	return p->data + o->hdr_len;

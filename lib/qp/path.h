@@ -7,6 +7,9 @@
 
 #include "qp.h"
 
+/** Whether an address vector names a usable source and destination. */
+bool path_is_valid(const struct nic *nic, const struct shm_av *av);
+
 /**
  * Lay out the outer headers towards an address vector. The neighbour is asked for at once.
  *

@@ -120,6 +120,7 @@ reset(struct qp *qp)
 	qp->tx_nxt_psn = qp->progress_ns = qp->asked_ns = qp->neigh_wait_ns = 0;
 	qp->comm_est = false;
 	qp->msn = qp->rx_op = 0;
+	qp->is_spoilt = false;
 	qp->have_recv = qp->rx_skip = qp->rnr_sent = qp->cnp_due = false;
 	qp->fifo_head = qp->fifo_tail = 0;
 	qp->res_next = 0;
@@ -184,6 +185,7 @@ qp_create(struct nic *nic, const struct qp_init *init)
 	                     0};
 	sched_ent_init(&qp->sched);
 	list_init(&qp->resp_link);
+	list_init(&qp->done_link);
 	wheel_timer_init(&qp->timer);
 	do
 		qp->qpn = (uint32_t)nic_random(nic) & PSN_MASK;
@@ -203,6 +205,7 @@ stop(struct qp *qp)
 {
 	sched_remove(&qp->nic->sched, &qp->sched);
 	list_del(&qp->resp_link);
+	list_del(&qp->done_link);
 	wheel_cancel(&qp->nic->wheel, &qp->timer);
 	path_drop(qp);
 }
@@ -307,7 +310,7 @@ enter(struct qp *qp, uint8_t from, uint8_t to, uint64_t now_ns)
 		break;
 	case SHM_QPS_SQD:
 		qp->drained_told = false;
-		wr_complete(qp, now_ns);
+		wr_complete(qp);
 		break;
 	}
 }
@@ -364,6 +367,10 @@ qp_doorbell(struct qp *qp, uint64_t now_ns)
 	qp->nic->now_ns = now_ns;
 	if (qp->state == SHM_QPS_ERR || qp->state == SHM_QPS_SQE) {
 		qp_flush(qp);
+		batch_flush_in(qp->nic);
+	} else if ((qp->state == SHM_QPS_RTS || qp->state == SHM_QPS_SQD) &&
+	           wq_is_broken(&qp->sq)) {
+		qp_fail_ring(qp);
 		batch_flush_in(qp->nic);
 	} else if (req_has_work(qp)) {
 		sched_wake(&qp->nic->sched, &qp->sched, now_ns);

@@ -56,6 +56,7 @@ struct recv_wr {
 	uint64_t wr_id;
 	uint32_t nb_sge;
 	uint64_t length; /**< sum of the entries, bytes */
+	bool is_bad;     /**< named more entries than the queue allows; taken without any */
 	struct shm_sge sge[WEFT_MAX_SGE];
 };
 
@@ -84,6 +85,7 @@ struct send_wr {
 	uint8_t flags; /**< enum shm_send_flag */
 	uint16_t nb_sge;
 	uint8_t status;             /**< of a request that was executed or refused here */
+	uint8_t why;                /**< enum qp_reason, if status alone does not tell */
 	bool whole;                 /**< all its messages are opened */
 	const uint8_t *inline_data; /**< in the slot; the application may scribble on it, at its own
 	                               cost */
@@ -137,6 +139,7 @@ struct qp {
 	struct nic *nic;
 	struct sched_ent sched; /**< with work to send */
 	struct list resp_link;  /**< in nic.resp_qps */
+	struct list done_link;  /**< in nic.done_qps */
 	struct wheel_timer timer;
 	uint32_t qpn;
 	uint8_t type;  /**< enum shm_qp_type */
@@ -185,6 +188,8 @@ struct qp {
 	struct tx_msg *tx_msgs;
 	uint64_t tx_msn;     /**< message of the last packet sent: where the next is looked for */
 	uint64_t tx_nxt_psn; /**< above the highest PSN sent: first transmissions start here */
+	bool is_spoilt;      /**< the memory of a send is gone: nothing more is opened */
+	uint32_t spoilt_idx; /**< its SQ index; it and what is behind go into the void */
 	uint64_t rd_msn[WEFT_MAX_RD_ATOMIC]; /**< READs and atomics not answered, oldest first */
 	uint32_t rd_head, nb_rd;
 	uint32_t nb_unasked;  /**< packets sent since the last that asked for an acknowledgement */

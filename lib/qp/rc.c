@@ -190,7 +190,7 @@ read_response(struct qp *qp, const struct wire_pkt *w, uint64_t psn, uint64_t no
 		bad_response(qp, psn, now_ns);
 		return;
 	}
-	if (!sge_scatter(qp, wr->sge, wr->nb_sge, off, w->payload, w->payload_len)) {
+	if (!sge_place_answer(qp, wr, off, w->payload, w->payload_len)) {
 		fail_response(qp, QP_REASON_LOCAL_PROT, SHM_WC_LOC_PROT_ERR, psn, now_ns);
 		return;
 	}
@@ -210,8 +210,8 @@ atomic_response(struct qp *qp, const struct wire_pkt *w, uint64_t psn, uint64_t 
 	/* The value is in the packet in network order: turn it round where it lies. */
 	memcpy((uint8_t *)w->payload - sizeof(w->atomic_orig), &w->atomic_orig,
 	       sizeof(w->atomic_orig));
-	if (!sge_scatter(qp, wr->sge, wr->nb_sge, 0, w->payload - sizeof(w->atomic_orig),
-	                 sizeof(w->atomic_orig))) {
+	if (!sge_place_answer(qp, wr, 0, w->payload - sizeof(w->atomic_orig),
+	                      sizeof(w->atomic_orig))) {
 		fail_response(qp, QP_REASON_LOCAL_PROT, SHM_WC_LOC_PROT_ERR, psn, now_ns);
 		return;
 	}

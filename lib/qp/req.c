@@ -18,6 +18,7 @@
 /* How long, and how often, a request looks for the MAC of its next hop. Our choice. */
 #define NEIGH_WAIT_NS 10000000
 #define NEIGH_POLL_NS 20000
+#define NEIGH_WAIT_ASKS 1
 
 /* First opcode of each kind of request; FIRST, MIDDLE, LAST, ONLY follow by position. */
 struct op_row {
@@ -64,7 +65,7 @@ static bool
 gather(struct qp *qp, const struct send_wr *wr, uint64_t off, uint8_t *pkt, uint32_t len)
 {
 	if (!(wr->flags & SHM_SEND_INLINE))
-		return sge_gather(qp, wr->sge, wr->nb_sge, off, pkt, len);
+		return sge_gather(qp, wr, off, pkt, len);
 	if (len)
 		batch_gather_ptr(qp->nic->batch, wr->inline_data + off, pkt, len);
 	return true;
@@ -197,6 +198,17 @@ account(struct qp *qp, const struct rel_tx *tx, bool asked, uint32_t bytes, uint
 		qp->cc_ops->on_sent(qp->cc, &qp->nic->cc_nic, bytes, now_ns);
 }
 
+/* A packet that counts as sent, and is not: its memory is gone, or it has no address. */
+static bool
+goes_nowhere(struct qp *qp, uint32_t wr_idx)
+{
+	if (qp->is_spoilt && (int32_t)(wr_idx - qp->spoilt_idx) >= 0)
+		return true;
+	if (!qp->has_path)
+		nic_drop(qp->nic, DROP_NO_NEIGH);
+	return !qp->has_path;
+}
+
 static uint32_t
 plan(struct qp *qp, const struct rel_tx *tx, uint64_t now_ns)
 {
@@ -213,17 +225,16 @@ plan(struct qp *qp, const struct rel_tx *tx, uint64_t now_ns)
 	bytes = w.payload_len + FRAME_OVERHEAD;
 	w.ack_req = want_ack(qp, tx, opcode_table[opcode].flags, bytes, now_ns);
 	account(qp, tx, w.ack_req, bytes, now_ns);
-	if (qp->type == SHM_QPT_UD &&
-	    (memcmp(&qp->ud_av, &wr->ud.av, sizeof(qp->ud_av)) || !qp->has_path) &&
-	    path_set(qp, &wr->ud.av, now_ns)) {
-		nic_drop(qp->nic, DROP_NO_NEIGH);
+	if (goes_nowhere(qp, t->wr_idx))
 		return bytes;
-	}
 	payload = path_plan(qp, &w, choose_sport(qp, tx, bytes, now_ns), qp->ecn);
-	if (payload && !gather(qp, wr, off, payload, w.payload_len)) {
-		/* Deregistered while in use. */
-		qp->nic->batch->out[qp->nic->batch->nb_out - 1].failed = true;
-		wr->status = SHM_WC_LOC_PROT_ERR;
+	if (!payload)
+		return bytes;
+	batch_last(qp->nic->batch)->is_request = true;
+	batch_last(qp->nic->batch)->wr_idx = t->wr_idx;
+	if (!gather(qp, wr, off, payload, w.payload_len)) { /* deregistered while in use */
+		batch_last(qp->nic->batch)->failed = true;
+		wr_spoil(qp, t->wr_idx, QP_REASON_LOCAL_PROT);
 	}
 	return bytes;
 }
@@ -237,21 +248,35 @@ window_open(const struct qp *qp)
 
 /*
  * The first packets to a neighbour wait a little for its MAC. If no answer comes they are sent into
- * the void, as packet loss, so that the retry count ends the QP.
+ * the void, as packet loss, so that the retry count ends the QP. Who has not answered before is not
+ * waited for again.
  */
 static bool
 wait_for_neigh(struct qp *qp, uint64_t now_ns)
 {
-	if (qp->type == SHM_QPT_UD || path_ready(qp, now_ns)) {
+	if (!qp->has_path || path_ready(qp, now_ns)) {
 		qp->neigh_wait_ns = 0;
 		return false;
 	}
 	if (!qp->neigh_wait_ns)
 		qp->neigh_wait_ns = now_ns + NEIGH_WAIT_NS;
-	if (now_ns >= qp->neigh_wait_ns)
+	if (now_ns >= qp->neigh_wait_ns || qp->neigh->nb_asked > NEIGH_WAIT_ASKS)
 		return false;
 	qp->hold_ns = now_ns + NEIGH_POLL_NS;
 	return true;
+}
+
+/* A UD QP's path is that of its next message. Nothing is sent without one. */
+static void
+aim(struct qp *qp, uint64_t now_ns)
+{
+	const struct rel_msg *m = msg_of(qp, qp->rel->tx_una);
+	const struct send_wr *wr = wr_at(qp, qp->tx_msgs[m->msn & qp->rel_qp.msg_mask].wr_idx);
+
+	if (qp->has_path && !memcmp(&qp->ud_av, &wr->ud.av, sizeof(qp->ud_av)))
+		return;
+	if (path_set(qp, &wr->ud.av, now_ns))
+		path_drop(qp);
 }
 
 bool
@@ -267,11 +292,15 @@ req_tx(struct qp *qp, uint64_t now_ns)
 {
 	struct rel_tx tx = {.nb_psns = 1};
 
-	if (!req_has_work(qp) || !window_open(qp) || wait_for_neigh(qp, now_ns))
+	if (!req_has_work(qp) || !window_open(qp))
 		return 0;
 	while (!qp->rel->tx_ready)
 		if (!wr_open(qp, now_ns))
 			return 0;
+	if (qp->type == SHM_QPT_UD)
+		aim(qp, now_ns);
+	if (wait_for_neigh(qp, now_ns))
+		return 0;
 	if (!qp->rel_ops->tx_next(qp->rel, now_ns, &tx))
 		return 0;
 	return plan(qp, &tx, now_ns);

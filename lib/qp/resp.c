@@ -56,13 +56,10 @@ resp_take_recv(struct qp *qp)
 {
 	struct srq *srq = qp->srq;
 	struct wq *wq = srq ? &srq->wq : &qp->rq;
-	enum recv_take got = wq_take_recv(wq, qp->recv);
 
-	if (got == RECV_NONE)
+	if (!wq_take_recv(wq, qp->recv))
 		return false;
 	qp->have_recv = true;
-	if (got == RECV_BAD) /* fits nothing: the first byte is a local length error */
-		qp->recv->length = qp->recv->nb_sge = 0;
 	if (srq) {
 		wq_give_back(&srq->wq);
 		srq_doorbell(srq);

@@ -111,8 +111,9 @@ resp_tx_read(struct qp *qp)
 	w.msn = r->msn;
 	w.payload_len = len;
 	payload = path_plan(qp, &w, path_sport(qp), qp->ecn);
-	if (payload && len)
-		batch_gather(qp->nic->batch, qp, mr->mem, mr_va(mr, r->va), payload, len);
+	if (payload && len &&
+	    !batch_gather(qp->nic->batch, qp, mr->mem, mr_va(mr, r->va), payload, len))
+		batch_last(qp->nic->batch)->failed = true;
 	r->started = true;
 	r->psn++;
 	r->va += len;

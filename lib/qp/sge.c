@@ -26,10 +26,9 @@ next_piece(struct cursor *c, struct mr_use *use, uint32_t *lkey)
 }
 
 bool
-sge_gather(struct qp *qp, const struct shm_sge *sge, uint32_t nb_sge, uint64_t off, uint8_t *pkt,
-           uint32_t len)
+sge_gather(struct qp *qp, const struct send_wr *wr, uint64_t off, uint8_t *pkt, uint32_t len)
 {
-	struct cursor c = {sge, sge + nb_sge, off, len};
+	struct cursor c = {wr->sge, wr->sge + wr->nb_sge, off, len};
 	struct mr_use use = {.pd = qp->pd};
 	uint32_t lkey;
 
@@ -47,12 +46,11 @@ sge_gather(struct qp *qp, const struct shm_sge *sge, uint32_t nb_sge, uint64_t o
 	return true;
 }
 
-bool
-sge_scatter(struct qp *qp, const struct shm_sge *sge, uint32_t nb_sge, uint64_t off,
-            const uint8_t *pkt, uint32_t len)
+static bool
+place(struct qp *qp, struct cursor c, uint32_t pd, const uint8_t *pkt, uint32_t psn)
 {
-	struct cursor c = {sge, sge + nb_sge, off, len};
-	struct mr_use use = {.pd = qp->pd, .access = SHM_ACCESS_LOCAL_WRITE};
+	struct mr_use use = {.pd = pd, .access = SHM_ACCESS_LOCAL_WRITE};
+	struct batch_dst dst = {.qp = qp, .psn = psn};
 	uint32_t lkey;
 
 	while (c.len) {
@@ -61,10 +59,31 @@ sge_scatter(struct qp *qp, const struct shm_sge *sge, uint32_t nb_sge, uint64_t 
 		if (!next_piece(&c, &use, &lkey))
 			return false;
 		mr = mr_local(qp->nic, lkey, &use);
-		if (!mr || !batch_scatter(qp->nic->batch, qp, mr->mem, mr_va(mr, use.addr), pkt,
-		                          (uint32_t)use.len))
+		if (!mr)
+			return false;
+		dst.mem = mr->mem;
+		dst.va = mr_va(mr, use.addr);
+		if (!batch_scatter(qp->nic->batch, &dst, pkt, (uint32_t)use.len))
 			return false;
 		pkt += use.len;
 	}
 	return true;
+}
+
+bool
+sge_place_answer(struct qp *qp, const struct send_wr *wr, uint64_t off, const uint8_t *pkt,
+                 uint32_t len)
+{
+	struct cursor c = {wr->sge, wr->sge + wr->nb_sge, off, len};
+
+	return place(qp, c, qp->pd, pkt, BATCH_ANSWER);
+}
+
+bool
+sge_place_recv(struct qp *qp, uint64_t off, const uint8_t *pkt, uint32_t len, uint32_t psn)
+{
+	const struct recv_wr *wr = qp->recv;
+	struct cursor c = {wr->sge, wr->sge + wr->nb_sge, off, len};
+
+	return place(qp, c, qp->srq ? qp->srq->pd : qp->pd, pkt, psn);
 }

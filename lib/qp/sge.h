@@ -7,15 +7,18 @@
 
 #include "qp.h"
 
-/**
+/*
  * Bytes [off, off + len) of a scatter/gather list into a packet, or from one, at the batch's next
- * flush. Each buffer's key is looked up again: it may have been deregistered since it was posted.
- *
- * @return false if a buffer is not there, or not writable for scatter.
+ * flush at the latest. Each buffer's key is looked up again: it may have been deregistered since it
+ * was posted. False if a buffer is not there, or not writable for what is placed.
  */
-bool sge_gather(struct qp *qp, const struct shm_sge *sge, uint32_t nb_sge, uint64_t off,
-                uint8_t *pkt, uint32_t len);
-bool sge_scatter(struct qp *qp, const struct shm_sge *sge, uint32_t nb_sge, uint64_t off,
-                 const uint8_t *pkt, uint32_t len);
+
+/** Of a send, for its packet. */
+bool sge_gather(struct qp *qp, const struct send_wr *wr, uint64_t off, uint8_t *pkt, uint32_t len);
+/** Of a READ or atomic, from its answer. */
+bool sge_place_answer(struct qp *qp, const struct send_wr *wr, uint64_t off, const uint8_t *pkt,
+                      uint32_t len);
+/** Of the receive in hand, from the request with this PSN. */
+bool sge_place_recv(struct qp *qp, uint64_t off, const uint8_t *pkt, uint32_t len, uint32_t psn);
 
 #endif

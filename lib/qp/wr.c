@@ -5,6 +5,7 @@
 
 #include "batch.h"
 #include "fail.h"
+#include "path.h"
 
 static const uint8_t wc_ops[SHM_WR_NB] = {
 	[SHM_WR_WRITE] = SHM_WC_WRITE,         [SHM_WR_WRITE_IMM] = SHM_WC_WRITE,
@@ -42,26 +43,28 @@ ops_of(uint8_t type)
 	}
 }
 
-enum recv_take
+bool
 wq_take_recv(struct wq *wq, struct recv_wr *wr)
 {
 	const struct shm_recv_wqe *slot;
 	const struct shm_sge *sge;
 
 	if (!wq_posted(wq, wq->head))
-		return RECV_NONE;
+		return false;
 	slot = wq_slot(wq, wq->head);
 	sge = (const struct shm_sge *)(slot + 1);
 	wr->wr_id = slot->wr_id;
 	wr->nb_sge = *(const volatile uint32_t *)&slot->nb_sge;
 	wr->length = 0;
-	if (wr->nb_sge <= wq->max_sge)
-		for (uint32_t i = 0; i < wr->nb_sge; i++) {
-			wr->sge[i] = sge[i];
-			wr->length += wr->sge[i].length;
-		}
+	wr->is_bad = wr->nb_sge > wq->max_sge;
+	if (wr->is_bad)
+		wr->nb_sge = 0;
+	for (uint32_t i = 0; i < wr->nb_sge; i++) {
+		wr->sge[i] = sge[i];
+		wr->length += wr->sge[i].length;
+	}
 	wq->head++;
-	return wr->nb_sge <= wq->max_sge ? RECV_OK : RECV_BAD;
+	return true;
 }
 
 /* Every local buffer must be there before the first packet leaves; it is looked up again then. */
@@ -93,6 +96,8 @@ judge(const struct qp *qp, const struct send_wr *wr, uint32_t inline_len)
 	    (inline_len > qp->cap.max_inline || wr->nb_sge || (op & OPS_RD)))
 		return SHM_WC_LOC_QP_OP_ERR;
 	if ((op & OPS_RD) && !qp->attr.max_rd_atomic)
+		return SHM_WC_LOC_QP_OP_ERR;
+	if (qp->type == SHM_QPT_UD && !path_is_valid(qp->nic, &wr->ud.av))
 		return SHM_WC_LOC_QP_OP_ERR;
 	if (wr->length > WEFT_MAX_MSG || ((op & OPS_ATOMIC) && wr->length != 8) ||
 	    (qp->type == SHM_QPT_UD && wr->length > qp->mtu))
@@ -132,6 +137,7 @@ take(struct qp *qp)
 	wr->nb_sge = wqe.nb_sge;
 	wr->opened = 0;
 	wr->whole = false;
+	wr->why = QP_REASON_NONE;
 	wr->inline_data = (const uint8_t *)sge;
 	wr->length = wqe.flags & SHM_SEND_INLINE ? wqe.inline_len : 0;
 	memcpy(&wr->ud, &wqe.ud, sizeof(wr->ud));
@@ -170,12 +176,22 @@ wr_pending(const struct qp *qp)
 	return wq_posted(&qp->sq, qp->sq_open) != 0;
 }
 
+/* Draining ends what was begun: also a READ in parts. */
+static bool
+is_begun(const struct qp *qp)
+{
+	const struct send_wr *wr = unfinished(qp);
+
+	return qp->state == SHM_QPS_SQD && wr && wr->opened;
+}
+
 static bool
 may_open(const struct qp *qp)
 {
 	const struct rel_qp *rq = &qp->rel_qp;
 
-	return qp->state == SHM_QPS_RTS && rq->tx_end_msn - rq->tx_first_msn <= rq->msg_mask &&
+	return !qp->is_spoilt && (qp->state == SHM_QPS_RTS || is_begun(qp)) &&
+	       rq->tx_end_msn - rq->tx_first_msn <= rq->msg_mask &&
 	       qp->rel->inflight_pkts < rq->window_pkts;
 }
 
@@ -228,11 +244,11 @@ wr_open(struct qp *qp, uint64_t now_ns)
 		if (wr->status != SHM_WC_SUCCESS) {
 			/* It stops what is behind it, and completes when all before it have. */
 			wr->whole = false;
-			wr_complete(qp, now_ns);
+			wr_complete_later(qp);
 			return false;
 		}
 		if (wr->whole) { /* a local operation */
-			wr_complete(qp, now_ns);
+			wr_complete_later(qp);
 			continue;
 		}
 		if ((wr->flags & SHM_SEND_FENCE) && qp->nb_rd && !wr->opened)
@@ -259,27 +275,71 @@ complete_one(struct qp *qp, const struct send_wr *wr)
 	batch_cqe(qp->nic, qp, qp->send_cq, &cqe, false);
 }
 
-/* A refused request reached the front: the QP ends with it. */
-static void
-refuse(struct qp *qp, uint8_t status)
+static enum qp_reason
+reason_of(const struct send_wr *wr)
 {
 	static const struct {
 		uint8_t status;
 		enum qp_reason why;
-	} reasons[] = {
+	} rows[] = {
 		{SHM_WC_LOC_LEN_ERR, QP_REASON_LOCAL_LENGTH},
 		{SHM_WC_LOC_PROT_ERR, QP_REASON_LOCAL_PROT},
 		{SHM_WC_MW_BIND_ERR, QP_REASON_BIND},
 	};
-	enum qp_reason why = QP_REASON_LOCAL_WQE;
 
-	for (uint32_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
-		if (reasons[i].status == status)
-			why = reasons[i].why;
+	if (wr->why)
+		return wr->why;
+	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].status == wr->status)
+			return rows[i].why;
+	return QP_REASON_LOCAL_WQE;
+}
+
+/* A refused request reached the front: the QP ends with it. */
+static void
+refuse(struct qp *qp, const struct send_wr *wr)
+{
+	bool is_gone = wr->why == QP_REASON_LOCAL_MEMORY;
+
 	if (qp->type == SHM_QPT_RC)
-		qp_fail(qp, why, status, qp->rel->tx_una);
+		qp_fail(qp, reason_of(wr), wr->status, qp->rel->tx_una);
 	else
-		qp_fail_sq(qp, why, status);
+		qp_fail_sq(qp, reason_of(wr), wr->status);
+	if (is_gone)
+		qp->nic->conf.driver->event(qp->owner, SHM_EVENT_QP_FATAL, qp->cookie);
+}
+
+/*
+ * A request with an error ends the QP when all before it is complete. Without reliability all that
+ * was opened is sent first, if into the void: the engine must hold nothing of it when it goes on.
+ */
+static bool
+may_refuse(const struct qp *qp, const struct send_wr *wr)
+{
+	if (qp->type == SHM_QPT_RC)
+		return wr->first_psn <= qp->rel->tx_una;
+	return qp->rel_qp.tx_end_psn == qp->rel->tx_una;
+}
+
+void
+wr_spoil(struct qp *qp, uint32_t idx, enum qp_reason why)
+{
+	struct send_wr *wr = wr_at(qp, idx);
+
+	if (qp->state == SHM_QPS_ERR || (qp->is_spoilt && (int32_t)(idx - qp->spoilt_idx) >= 0))
+		return;
+	wr->status = SHM_WC_LOC_PROT_ERR;
+	wr->why = (uint8_t)why;
+	qp->is_spoilt = true;
+	qp->spoilt_idx = idx;
+	wr_complete_later(qp);
+}
+
+void
+wr_complete_later(struct qp *qp)
+{
+	if (!list_is_linked(&qp->done_link))
+		list_add_tail(&qp->nic->done_qps, &qp->done_link);
 }
 
 static void
@@ -293,13 +353,12 @@ tell_drained(struct qp *qp)
 }
 
 void
-wr_complete(struct qp *qp, uint64_t now_ns)
+wr_complete(struct qp *qp)
 {
 	struct rel_qp *rq = &qp->rel_qp;
 	uint64_t una = qp->rel->tx_una;
 	uint32_t head = qp->sq.head;
 
-	(void)now_ns;
 	while (rq->tx_first_msn != rq->tx_end_msn) {
 		const struct rel_msg *m = &qp->msgs[rq->tx_first_msn & rq->msg_mask];
 
@@ -310,13 +369,15 @@ wr_complete(struct qp *qp, uint64_t now_ns)
 	while (qp->sq.head != qp->sq_open) {
 		const struct send_wr *wr = wr_at(qp, qp->sq.head);
 
-		if (wr->end_psn > una)
-			break;
 		if (wr->status != SHM_WC_SUCCESS) {
-			refuse(qp, wr->status);
+			if (!may_refuse(qp, wr))
+				break;
+			if (head != qp->sq.head)
+				wq_give_back(&qp->sq);
+			refuse(qp, wr);
 			return;
 		}
-		if (!wr->whole)
+		if (wr->end_psn > una || !wr->whole)
 			break;
 		if (qp->sq_sig_all || (wr->flags & SHM_SEND_SIGNALED))
 			complete_one(qp, wr);

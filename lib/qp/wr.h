@@ -40,13 +40,17 @@ wq_give_back(struct wq *wq)
 		atomic_store_explicit(&wq->ring->ring.head, wq->head, memory_order_release);
 }
 
-enum recv_take {
-	RECV_NONE, /**< nothing posted */
-	RECV_OK,
-	RECV_BAD, /**< taken, but it names more entries than the queue allows */
-};
-/** Take the oldest receive WQE; its slot is given back by wq_give_back. */
-enum recv_take wq_take_recv(struct wq *wq, struct recv_wr *wr);
+/** Whether the application wrote a tail that cannot be. */
+static inline bool
+wq_is_broken(const struct wq *wq)
+{
+	return wq->ring &&
+	       atomic_load_explicit(&wq->ring->ring.tail, memory_order_relaxed) - wq->head >
+	               wq->nb_slots;
+}
+
+/** Take the oldest receive WQE, false if none is posted; wq_give_back gives its slot back. */
+bool wq_take_recv(struct wq *wq, struct recv_wr *wr);
 
 /** The private copy of an opened send. */
 static inline struct send_wr *
@@ -70,6 +74,17 @@ bool wr_pending(const struct qp *qp);
 bool wr_open(struct qp *qp, uint64_t now_ns);
 
 /** Complete what can be, from the oldest send on. */
-void wr_complete(struct qp *qp, uint64_t now_ns);
+void wr_complete(struct qp *qp);
+
+/** The same at the end of stack_tx, when the payload of what was planned has been taken. */
+void wr_complete_later(struct qp *qp);
+
+/**
+ * The memory of an opened send is gone. No packet of it or behind it leaves any more; when all
+ * before it is complete, it completes with an error.
+ *
+ * @param idx  of its SQ slot, free running.
+ */
+void wr_spoil(struct qp *qp, uint32_t idx, enum qp_reason why);
 
 #endif

@@ -73,16 +73,18 @@ plan_turn(struct qp *qp, uint32_t max, uint64_t now_ns)
 		if (more)
 			sched_sent(&qp->sched, bytes, rate_of(qp), now_ns);
 	}
+	if (qp->type != SHM_QPT_RC)
+		wr_complete_later(qp);
 	comp_arm(qp);
 	sched_done(&nic->sched, &qp->sched, more, now_ns);
 }
 
-/* A datagram is done when its payload has been taken; what was planned says which QPs sent. */
+/* Requests without an answer are done when their payload has been taken. */
 static void
-complete_datagrams(struct qp **qps, uint32_t n, uint64_t now_ns)
+complete_done(struct nic *nic)
 {
-	for (uint32_t i = 0; i < n; i++)
-		wr_complete(qps[i], now_ns);
+	while (!list_is_empty(&nic->done_qps))
+		wr_complete(container_of(list_pop(&nic->done_qps), struct qp, done_link));
 }
 
 /* Frames to the own MAC come back at the next turn: a learning switch would drop them. */
@@ -105,10 +107,8 @@ keep_own(struct nic *nic, struct pkt **pkts, uint32_t n)
 uint32_t
 stack_tx(struct nic *nic, struct pkt **pkts, uint32_t max, uint64_t now_ns)
 {
-	struct batch *b = nic->batch;
-	struct qp *dgram[BATCH_PKTS];
-	uint32_t n, nb_dgram = 0;
 	struct sched_ent *e;
+	uint32_t n;
 
 	nic->now_ns = now_ns;
 	if (max > STACK_BURST)
@@ -117,11 +117,8 @@ stack_tx(struct nic *nic, struct pkt **pkts, uint32_t max, uint64_t now_ns)
 	plan_acks(nic, max - n);
 	while (room(nic, max - n) && (e = sched_next(&nic->sched, now_ns)))
 		plan_turn(container_of(e, struct qp, sched), max - n, now_ns);
-	for (uint32_t i = 0; i < b->nb_out; i++)
-		if (b->out[i].qp->type != SHM_QPT_RC)
-			dgram[nb_dgram++] = b->out[i].qp;
 	n += keep_own(nic, pkts + n, batch_flush_out(nic, pkts + n));
-	complete_datagrams(dgram, nb_dgram, now_ns);
+	complete_done(nic);
 	batch_flush_in(nic);
 	return n;
 }

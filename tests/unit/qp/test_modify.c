@@ -250,7 +250,7 @@ Test(qp_modify, sqe_flushes_sends_and_receives_on_until_rts_again)
 	pair_expect(&p, &p.qp[0].scq, 2, SHM_WC_LOC_QP_OP_ERR);
 	pair_expect(&p, &p.qp[0].scq, 3, SHM_WC_WR_FLUSH_ERR);
 	cr_expect_eq(pair_state(&p, 0, why), SHM_QPS_SQE);
-	cr_expect(strstr(why, "malformed send"), "%s", why);
+	cr_expect(strstr(why, "malformed work"), "%s", why);
 	pair_post(&p, SHM_WR_WRITE, 4, 0, 0, 10);
 	pair_expect(&p, &p.qp[0].scq, 4, SHM_WC_WR_FLUSH_ERR);
 
