@@ -175,8 +175,9 @@ ring_cq_publish(struct ring_cq *cq)
 }
 
 /**
- * Ask for one notification. The daemon publishes an entry and then exchanges the flag; the caller
- * sets the flag here and must then poll once more: one of the two sees the other.
+ * Ask for one notification; the caller must then poll once more. The daemon publishes an entry and
+ * exchanges the flag, we exchange it and look at the entries: whoever comes second sees what the
+ * other did, because both read and write in one step.
  * A wish for any completion is not narrowed to solicited ones.
  */
 static inline void
@@ -187,8 +188,7 @@ ring_cq_arm(struct ring_cq *cq, enum shm_arm arm)
 	if (arm == SHM_ARM_SOLICITED)
 		atomic_compare_exchange_strong(&cq->shm->armed, &none, arm);
 	else
-		atomic_store(&cq->shm->armed, arm);
-	atomic_thread_fence(memory_order_seq_cst);
+		atomic_exchange(&cq->shm->armed, arm);
 }
 
 /** Mark all unread entries of a QP: poll skips them. */

@@ -5,6 +5,10 @@
 set -eu
 list=${1:?usage: symbols.sh LIST LIBRARY}
 library=${2:?usage: symbols.sh LIST LIBRARY}
+readelf -d "$library" | grep -E 'asan|ubsan|tsan' >/dev/null && {
+	echo "a sanitizer build exports more than a release does"
+	exit 77
+}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 LC_ALL=C
