@@ -11,6 +11,7 @@
 #include "control.h"
 #include "eal.h"
 #include "log.h"
+#include "logs.h"
 #include "nodes.h"
 
 static const char usage[] =
@@ -37,19 +38,6 @@ struct daemon {
 	struct control control;
 	struct nodes nodes;
 };
-
-static void
-log_to_stderr(enum log_level level, const char *line)
-{
-	static const char *const words[] = {
-		[LOG_LEVEL_ERROR] = "error: ",
-		[LOG_LEVEL_WARN] = "warning: ",
-		[LOG_LEVEL_INFO] = "",
-		[LOG_LEVEL_DEBUG] = "",
-	};
-
-	fprintf(stderr, "weftd: %s%s\n", words[level], line);
-}
 
 /* @return an exit code, or -1 to go on. */
 static int
@@ -204,9 +192,7 @@ main(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	log_fn = log_to_stderr;
-	if (opt.verbose)
-		log_level_max = LOG_LEVEL_DEBUG;
+	logs_start(opt.verbose);
 	d.conf = conf_read(opt.conf_path, stderr);
 	if (!d.conf)
 		return EXIT_FAILURE;

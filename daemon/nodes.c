@@ -11,6 +11,7 @@
 #include "dpdk.h"
 #include "eal.h"
 #include "log.h"
+#include "logs.h"
 
 /* Before the IP packet: Ethernet and a VLAN tag. */
 #define L2_BYTES 18
@@ -128,13 +129,20 @@ start_switch(struct nodes *nodes, const struct conf_switch *c)
 	return worker_add_node(nodes->worker, &nodes->switches[i].node, nodes->switch_ports[i]);
 }
 
+static int
+start_thread(void)
+{
+	logs_of_worker();
+	return eal_thread_start();
+}
+
 int
 nodes_start(struct nodes *nodes, const struct conf *conf, struct device *devices)
 {
 	const struct worker_conf worker_conf = {
 		.name = "weft-worker",
 		.poll = conf->daemon.poll,
-		.thread_start = eal_thread_start,
+		.thread_start = start_thread,
 		.thread_end = eal_thread_end,
 	};
 	int err;
