@@ -163,7 +163,7 @@ e2e_end() {
 		(
 			sleep 10
 			kill -9 "$e2e_ending"
-		) 2>/dev/null &
+		) >/dev/null 2>&1 &
 		e2e_timer=$!
 		kill "$e2e_daemon" 2>/dev/null
 		wait "$e2e_daemon" 2>/dev/null
