@@ -87,6 +87,14 @@ complete_done(struct nic *nic)
 		wr_complete(container_of(list_pop(&nic->done_qps), struct qp, done_link));
 }
 
+static void
+count(struct nic *nic, struct pkt *const *pkts, uint32_t n)
+{
+	nic->stats.tx_packets += n;
+	for (uint32_t i = 0; i < n; i++)
+		nic->stats.tx_bytes += pkts[i]->len;
+}
+
 /* Frames to the own MAC come back at the next turn: a learning switch would drop them. */
 static uint32_t
 keep_own(struct nic *nic, struct pkt **pkts, uint32_t n)
@@ -94,8 +102,6 @@ keep_own(struct nic *nic, struct pkt **pkts, uint32_t n)
 	uint32_t out = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		nic->stats.tx_packets++;
-		nic->stats.tx_bytes += pkts[i]->len;
 		if (memcmp(pkts[i]->data, nic->conf.mac, sizeof(nic->conf.mac)))
 			pkts[out++] = pkts[i];
 		else
@@ -108,7 +114,7 @@ uint32_t
 stack_tx(struct nic *nic, struct pkt **pkts, uint32_t max, uint64_t now_ns)
 {
 	struct sched_ent *e;
-	uint32_t n;
+	uint32_t n, nb;
 
 	nic->now_ns = now_ns;
 	if (max > STACK_BURST)
@@ -117,7 +123,9 @@ stack_tx(struct nic *nic, struct pkt **pkts, uint32_t max, uint64_t now_ns)
 	plan_acks(nic, max - n);
 	while (room(nic, max - n) && (e = sched_next(&nic->sched, now_ns)))
 		plan_turn(container_of(e, struct qp, sched), max - n, now_ns);
-	n += keep_own(nic, pkts + n, batch_flush_out(nic, pkts + n));
+	nb = batch_flush_out(nic, pkts + n);
+	count(nic, pkts, n + nb);
+	n += keep_own(nic, pkts + n, nb);
 	complete_done(nic);
 	batch_flush_in(nic);
 	return n;

@@ -123,9 +123,17 @@ world_open(struct world *w, const struct world_conf *conf)
 	w->pool = pkt_pool_mem_create(w->conf.nb_pkts, FRAME_ROOM);
 	assert(w->pool && !port_mem_create_pair(w->conf.depth, w->port));
 	if (memcmp(&w->conf.fault, &none, sizeof(none)))
-		assert(!port_fault_wrap(w->port[0], &w->conf.fault, w->pool, &w->port[0]));
+		world_spoil(w, &w->conf.fault);
 	open_nic(w, 0);
 	open_nic(w, 1);
+}
+
+void
+world_spoil(struct world *w, const struct fault_params *fault)
+{
+	int rc = port_fault_wrap(w->port[0], fault, w->pool, &w->port[0]);
+
+	assert(!rc);
 }
 
 void

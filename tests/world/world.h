@@ -50,6 +50,11 @@ extern uint32_t world_nb_events;
 void world_open(struct world *w, const struct world_conf *conf);
 /** Everything must have been closed; checks that no packet leaked. */
 void world_close(struct world *w);
+/**
+ * Let the link behind side 0's port go bad from now on: when the MACs are known, say, which no
+ * checksum of ours covers.
+ */
+void world_spoil(struct world *w, const struct fault_params *fault);
 /** One turn of both stacks. */
 void world_step(struct world *w);
 /** So many turns. */
