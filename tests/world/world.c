@@ -386,7 +386,8 @@ post_recv(struct app_wq *q, uint64_t wr_id, const struct shm_sge *sge, uint32_t 
 	char *at = slot(q);
 
 	memcpy(at, &wqe, sizeof(wqe));
-	memcpy(at + sizeof(wqe), sge, nb_sge * sizeof(*sge));
+	if (nb_sge)
+		memcpy(at + sizeof(wqe), sge, nb_sge * sizeof(*sge));
 	publish(q);
 }
 
