@@ -6,6 +6,7 @@
 #include "batch.h"
 #include "fail.h"
 #include "path.h"
+#include "psn.h"
 
 static const uint8_t wc_ops[SHM_WR_NB] = {
 	[SHM_WR_WRITE] = SHM_WC_WRITE,         [SHM_WR_WRITE_IMM] = SHM_WC_WRITE,
@@ -97,7 +98,8 @@ judge(const struct qp *qp, const struct send_wr *wr, uint32_t inline_len)
 		return SHM_WC_LOC_QP_OP_ERR;
 	if ((op & OPS_RD) && !qp->attr.max_rd_atomic)
 		return SHM_WC_LOC_QP_OP_ERR;
-	if (qp->type == SHM_QPT_UD && !path_is_valid(qp->nic, &wr->ud.av))
+	if (qp->type == SHM_QPT_UD &&
+	    (wr->ud.qpn > PSN_MASK || !path_is_valid(qp->nic, &wr->ud.av)))
 		return SHM_WC_LOC_QP_OP_ERR;
 	if (wr->length > WEFT_MAX_MSG || ((op & OPS_ATOMIC) && wr->length != 8) ||
 	    (qp->type == SHM_QPT_UD && wr->length > qp->mtu))

@@ -100,7 +100,7 @@ peer_put_on(struct peer *p, const struct wire_path *path, const struct wire_pkt 
 	len = wire_build(pkt->data, path, w, 0xc123, 2, 77, &crc);
 	for (uint32_t i = 0; i < w->payload_len; i++)
 		pkt->data[len + i] = payload ? ((const uint8_t *)payload)[i] : (uint8_t)i;
-	crc = icrc_copy(crc, pkt->data + len, pkt->data + len, w->payload_len);
+	crc = icrc_update(crc, pkt->data + len, w->payload_len);
 	len += w->payload_len;
 	pkt->len = len + wire_end(pkt->data + len, w->payload_len, crc);
 	p->in[p->nb_in++] = pkt;

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_TESTS_CROWD_H
+#define WEFT_TESTS_CROWD_H
+
+#include "world.h"
+
+/*
+ * What the fuzzers of the stack have in common: connections of each type that are attacked, their
+ * registered memory between guards, and an innocent connection on the same NICs whose traffic must
+ * go on as if nothing were.
+ */
+
+enum { CROWD_RC, CROWD_UC, CROWD_UD, CROWD_TYPES };
+#define CROWD_BUF 16384u
+
+struct crowd_end {
+	struct app_qp qp[CROWD_TYPES];
+	struct app_mr mr;
+	uint8_t *block, *buf; /**< buf is inside of block, between guards */
+	struct mr *window;    /**< type 2, often bound */
+};
+
+struct crowd {
+	struct world w;
+	struct crowd_end end[2];
+	/* the innocent */
+	struct app_qp good[2];
+	struct app_mr good_mr[2];
+	uint8_t good_buf[2][8192];
+	uint64_t nb_sent, nb_done, nb_got;
+};
+
+void crowd_open(struct crowd *c);
+/** Checks the guards, that the innocent got all, and that no packet leaked. */
+void crowd_close(struct crowd *c);
+/** Let time pass; the innocent go on and are checked. */
+void crowd_run(struct crowd *c, uint32_t turns);
+/** Bring a pair of attacked QPs back to RTS, whatever state they are in. */
+void crowd_connect(struct crowd *c, int type);
+/** Abort, with the line. */
+#define CROWD_CHECK(what)                                                                          \
+	do {                                                                                       \
+		if (!(what))                                                                       \
+			crowd_fail(__FILE__, __LINE__, #what);                                     \
+	} while (0)
+void crowd_fail(const char *file, int line, const char *what);
+
+/** Bytes of an input, read one after the other; zeros behind its end. */
+struct script {
+	const uint8_t *data;
+	size_t len, at;
+};
+uint64_t script_take(struct script *s, uint32_t bytes);
+/** Below n (1 to 256). */
+uint32_t script_below(struct script *s, uint32_t n);
+
+/** main of a fuzzer without libFuzzer: NAME [SEED [COUNT]], inputs of up to max_len bytes. */
+int crowd_main(int argc, char **argv, uint32_t max_len);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+#endif
