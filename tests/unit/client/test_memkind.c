@@ -82,8 +82,8 @@ Test(memkind, private_pages_are_remapped_and_the_rest_is_reached_through_proc)
 		uint64_t from, bytes;
 		const char *want;
 	} rows[] = {
-		{0, 64 * KB, "b"},      {0, 63 * KB, "v"},      {100, 64 * KB, "v"},
-		{100, 68 * KB, "vbv"},  {0, 64 * KB + 1, "bv"}, {4095, 64 * KB + 1, "vb"},
+		{0, 4 * KB, "b"},       {0, 4 * KB - 1, "v"},   {100, 4 * KB, "v"},
+		{100, 8 * KB, "vbv"},   {0, 64 * KB + 1, "bv"}, {4095, 64 * KB + 1, "vb"},
 		{4096, 1024 * KB, "b"}, {8, 100, "v"},
 	};
 	uint8_t *mem = anon(2048 * KB);
