@@ -248,7 +248,11 @@ vm_write(const struct mem *mem, uint64_t va, const void *src, uint32_t len)
 	return true;
 }
 
-/* Neither blocks on the application: a page that its userfaultfd guards is an error, no wait. */
+/*
+ * A page that the application's userfaultfd guards is an error, no wait. What does wait is a page
+ * of a mapped FUSE file, until that file system's server answers; no flag of ours avoids that, and
+ * to look at the mapping first would not hold. Who may not mount FUSE file systems cannot use it.
+ */
 static const struct mem_ops vm_ops = {.read = vm_read, .write = vm_write};
 
 /* ---- registrations ---- */

@@ -103,6 +103,7 @@ start_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c
 	err = open_port(nodes, &c->port, c->has_fault ? &c->fault : NULL, &nodes->host_ports[i]);
 	if (err)
 		return err;
+	nodes->has_fault[i] = c->has_fault;
 	host_init(&nodes->hosts[i], nodes->nics[i]);
 	return worker_add_node(nodes->worker, &nodes->hosts[i].node, &nodes->host_ports[i]);
 }
@@ -295,8 +296,14 @@ nodes_print_stats(const struct nodes *nodes, FILE *out)
 	char owner[64];
 
 	print_worker(out, worker_stats(nodes->worker));
-	for (uint32_t i = 0; i < nodes->nb_nics; i++)
-		print_stats(out, nodes->nics[i]->conf.name, nic_stat_descs, &nodes->nics[i]->stats);
+	for (uint32_t i = 0; i < nodes->nb_nics; i++) {
+		const char *name = nodes->nics[i]->conf.name;
+
+		print_stats(out, name, nic_stat_descs, &nodes->nics[i]->stats);
+		if (nodes->has_fault[i])
+			print_stats(out, name, fault_stat_descs,
+			            port_fault_stats(nodes->host_ports[i]));
+	}
 	for (uint32_t i = 0; i < nodes->nb_switches; i++) {
 		const struct switch_node *sw = &nodes->switches[i];
 

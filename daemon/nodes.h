@@ -2,6 +2,7 @@
 #ifndef WEFT_NODES_H
 #define WEFT_NODES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -23,6 +24,7 @@ struct nodes {
 	struct nic *nics[CONF_MAX_NICS];
 	struct host hosts[CONF_MAX_NICS];
 	struct port *host_ports[CONF_MAX_NICS];
+	bool has_fault[CONF_MAX_NICS]; /**< the port is one of the fault layer */
 	uint32_t nb_nics;
 	struct switch_node switches[CONF_MAX_SWITCHES];
 	struct port *switch_ports[CONF_MAX_SWITCHES][CONF_MAX_PORTS];
