@@ -10,9 +10,10 @@ bench_here=$(dirname "$0")
 
 usage() {
 	cat <<-'HELP'
-		usage: tests/bench/e2e.sh [-n RUNS | --quick] [--profile DIR] [BUILD_DIR]
+		usage: tests/bench/e2e.sh [-n RUNS | --quick] [--profile DIR] [BUILD_DIR [CASE...]]
 
 		  BUILD_DIR      where weft is built; default: build
+		  CASE           only these: write_4096 write_1024 read_4096 send_4096 write_64 write_lat send_lat
 		  -n RUNS        medians of so many; default 5
 		  --quick        one run, and a tenth of the messages
 		  --profile DIR  no table: each program once under 'perf record' of weftd; DIR/CASE.txt has the
@@ -23,7 +24,8 @@ usage() {
 bench_runs=5
 bench_scale=1
 bench_profile=
-bench_build=build
+bench_build=
+bench_only=
 while [ $# -gt 0 ]; do
 	case $1 in
 	-h | --help)
@@ -44,7 +46,7 @@ while [ $# -gt 0 ]; do
 		shift
 		;;
 	-*) bench_runs= ;;
-	*) bench_build=$1 ;;
+	*) if [ -n "$bench_build" ]; then bench_only="$bench_only $1"; else bench_build=$1; fi ;;
 	esac
 	[ $# = 0 ] || shift
 done
@@ -55,6 +57,7 @@ case $bench_runs in
 	;;
 esac
 
+bench_build=${bench_build:-build}
 WEFTD=$bench_build/daemon/weftd
 WEFT_RUN=$bench_build/tools/run/weft-run
 bench_bin=$bench_build/tests/bench
@@ -172,14 +175,16 @@ run_case() {
 		bench_failed=yes
 		echo "failed: $bench_program $*"
 		tail -n 5 "$e2e_dir/client" "$e2e_dir/server" "$e2e_dir/weftd"
+		if ! e2e_signal 0 "$e2e_daemon"; then
+			echo "weftd has ended: no more is measured"
+			bench_end
+		fi
 	else
 		bench_ticks=$(($(cpu_ticks "$e2e_daemon") - bench_ticks))
 		sample "$bench_name" "$(figure "$bench_kind")"
 		sample "$bench_name.cpu" \
 			"$(calc "$bench_ticks * 1e9 / $(getconf CLK_TCK) / $bench_packets")"
 	fi
-	# The server has been waited for: its number may be somebody else's by now.
-	e2e_pids=$e2e_daemon
 }
 
 # profile_case NAME ...: as run_case, under perf.
@@ -188,7 +193,7 @@ profile_case() {
 	bench_perf=$!
 	sleep 0.3
 	run_case "$@"
-	kill -INT $bench_perf
+	e2e_signal INT $bench_perf
 	wait $bench_perf
 	perf report --stdio --no-children -g none -i "$bench_profile/$1.data" 2>/dev/null |
 		sed '/^#/d; /^$/d' >"$bench_profile/$1.txt"
@@ -201,6 +206,10 @@ each_case() {
 	# Not from a pipe: what the functions set must stay.
 	while read -r bench_row; do
 		[ -n "$bench_row" ] || continue
+		case "${bench_only:-${bench_row%% *}} " in
+		*"${bench_row%% *} "*) ;;
+		*) continue ;;
+		esac
 		# shellcheck disable=SC2086 # words
 		if [ -n "$bench_profile" ]; then
 			profile_case $bench_row </dev/null

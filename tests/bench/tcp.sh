@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=sh
 # What kernel TCP does on this machine: one iperf3 stream over a veth pair between two network
-# namespaces, which tcp_open makes and tcp_close removes. Needs root.
+# namespaces, which tcp_open makes and tcp_close removes. Needs root, and e2e_signal of e2e/lib.sh.
 
 tcp_a=weft-bench-a-$$
 tcp_b=weft-bench-b-$$
@@ -37,7 +37,7 @@ tcp_link() {
 
 # tcp_close: the namespaces, and with them the veth pair.
 tcp_close() {
-	[ -z "$tcp_server" ] || kill "$tcp_server" 2>/dev/null
+	[ -z "$tcp_server" ] || e2e_signal TERM "$tcp_server"
 	ip netns del "$tcp_a" 2>/dev/null
 	ip netns del "$tcp_b" 2>/dev/null
 }

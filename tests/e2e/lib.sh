@@ -139,16 +139,22 @@ e2e_start() {
 	fi
 }
 
+# e2e_signal SIGNAL PID: if it is still a child of this shell. Once the shell has collected it, its
+# number may be anybody's.
+e2e_signal() {
+	grep -q "^PPid:[[:space:]]*$$\$" "/proc/$2/status" 2>/dev/null && kill "-$1" "$2" 2>/dev/null
+}
+
 # e2e_stop PID...: processes that this test started.
 e2e_stop() {
 	for e2e_pid; do
-		kill "$e2e_pid" 2>/dev/null || continue
+		e2e_signal TERM "$e2e_pid" || continue
 		e2e_tries=0
-		while kill -0 "$e2e_pid" 2>/dev/null && [ $e2e_tries -lt 50 ]; do
+		while e2e_signal 0 "$e2e_pid" && [ $e2e_tries -lt 50 ]; do
 			sleep 0.1
 			e2e_tries=$((e2e_tries + 1))
 		done
-		kill -9 "$e2e_pid" 2>/dev/null
+		e2e_signal KILL "$e2e_pid"
 		wait "$e2e_pid" 2>/dev/null
 	done
 }
@@ -222,7 +228,7 @@ both() {
 	server_start "$e2e_seconds" $e2e_server
 	(run_for "$e2e_seconds" "$@") >"$e2e_dir/client" 2>&1
 	client_code=$?
-	[ $client_code = 0 ] || kill "$server_pid" 2>/dev/null
+	[ $client_code = 0 ] || e2e_signal TERM "$server_pid"
 	wait "$server_pid"
 	server_code=$?
 	[ $client_code = 0 ] && [ $server_code = 0 ]
