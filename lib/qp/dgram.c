@@ -26,6 +26,7 @@ uc_skip(struct qp *qp, enum drop why)
 	nic_drop(qp->nic, why);
 	qp->rx_op = 0;
 	qp->rx_skip = true;
+	qp->rx_skip_why = why;
 }
 
 static const struct mr *
@@ -157,14 +158,13 @@ uc_rx(struct qp *qp, const struct wire_pkt *w, uint64_t now_ns)
 	bool gap = rx.psn != qp->rel->rx_cum;
 
 	qp->rel_ops->on_data(qp->rel, &rx, now_ns, &out);
-	if (gap)
-		uc_skip(qp, DROP_GAP);
 	if (flags & OPF_START) {
 		qp->rx_op = 0; /* whatever was open is dropped */
 		qp->rx_skip = false;
-	}
-	if (qp->rx_skip)
+	} else if (gap || qp->rx_skip) {
+		uc_skip(qp, gap ? DROP_GAP : qp->rx_skip_why);
 		return;
+	}
 	if (!exec_in_order(qp, flags)) {
 		uc_skip(qp, DROP_SEQUENCE);
 		return;

@@ -203,10 +203,11 @@ struct qp {
 	uint64_t rtt_psn, rtt_sent_ns; /**< packet being timed; rtt_sent_ns 0 = none */
 
 	/* responder */
-	uint32_t msn;     /**< messages completed, 24 bits */
-	uint32_t rx_op;   /**< OPF_SEND or OPF_WRITE inside a message, else 0 */
-	bool have_recv;   /**< recv is taken for the message */
-	bool rx_skip;     /**< UC: message dropped, wait for the next FIRST or ONLY */
+	uint32_t msn;          /**< messages completed, 24 bits */
+	uint32_t rx_op;        /**< OPF_SEND or OPF_WRITE inside a message, else 0 */
+	bool have_recv;        /**< recv is taken for the message */
+	bool rx_skip;          /**< UC: message dropped, wait for the next FIRST or ONLY */
+	enum drop rx_skip_why; /**< counted for each of its packets */
 	bool rnr_sent;    /**< the expected request was refused; what is behind it is dropped */
 	uint64_t rx_va;   /**< WRITE: next byte */
 	uint64_t rx_left; /**< WRITE: bytes still to come */
