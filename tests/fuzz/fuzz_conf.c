@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Any file may be called a conf file: none crashes the reader; it gives a conf that holds what it
+ * promises, or at least one line that says what is wrong, each with file and line.
+ *
+ *   fuzz_conf [SEED [COUNT]]   lines of the shipped files and words out of place, mutated
+ *   clang -fsanitize=fuzzer -DFUZZ_LIBFUZZER: the same function under libFuzzer, without main
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+static uint64_t nb_inputs, nb_good;
+
+#define CHECK(what)                                                                                \
+	do {                                                                                       \
+		if (!(what)) {                                                                     \
+			fprintf(stderr, "fuzz_conf: input %llu, line %d: %s\n",                    \
+			        (unsigned long long)nb_inputs, __LINE__, #what);                   \
+			abort();                                                                   \
+		}                                                                                  \
+	} while (0)
+
+/* What the rest of the daemon relies on. */
+static void
+check_conf(const struct conf *conf)
+{
+	CHECK(conf->nb_nics + conf->nb_switches > 0);
+	CHECK(conf->nb_nics <= CONF_MAX_NICS && conf->nb_switches <= CONF_MAX_SWITCHES);
+	CHECK(conf->daemon.name[0] && !memchr(conf->daemon.name, '/', WEFT_NAME_LEN));
+	CHECK(memchr(conf->daemon.name, '\0', WEFT_NAME_LEN));
+	for (uint32_t i = 0; i < conf->nb_nics; i++) {
+		const struct conf_nic *nic = &conf->nics[i];
+
+		CHECK(nic->name[0] && !memchr(nic->name, '/', WEFT_NAME_LEN));
+		CHECK(memchr(nic->name, '\0', WEFT_NAME_LEN));
+		CHECK(nic->port.ring[0] && nic->nb_ips >= 1 && nic->nb_ips <= CONF_MAX_IPS);
+		CHECK(nic->bind.rel && nic->bind.cc && nic->bind.lb);
+		CHECK(nic->num.mtu >= 576 && nic->num.mtu <= 9216 && nic->num.rate_bps > 0);
+		CHECK(!(nic->mac[0] & 1));
+	}
+	for (uint32_t i = 0; i < conf->nb_switches; i++)
+		CHECK(conf->switches[i].nb_ports >= 1 &&
+		      conf->switches[i].nb_ports <= CONF_MAX_PORTS);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	size_t size;
+	char *errors;
+	FILE *in, *out = open_memstream(&errors, &size);
+	struct conf *conf;
+
+	nb_inputs++;
+	in = len > 0 ? fmemopen((void *)data, len, "r") : fopen("/dev/null", "r");
+	if (!in || !out)
+		abort();
+	conf = conf_read_stream(in, "fuzz", out);
+	fclose(in);
+	fclose(out);
+	CHECK((conf == NULL) == (size > 0));
+	for (const char *p = errors; *p; p = strchr(p, '\n') + 1)
+		CHECK(strncmp(p, "fuzz:", 5) == 0 && strchr(p, '\n'));
+	if (conf) {
+		nb_good++;
+		check_conf(conf);
+	}
+	conf_free(conf);
+	free(errors);
+	return 0;
+}
+
+#ifndef FUZZ_LIBFUZZER
+#define MAX_LINES 512
+#define MAX_LEN 8192
+
+static uint64_t state;
+static char *lines[MAX_LINES];
+static uint32_t nb_lines;
+/* Where each shipped file begins in lines. */
+static uint32_t begins[4], nb_files;
+
+/* splitmix64 */
+static uint32_t
+below(uint32_t n)
+{
+	uint64_t z = (state += UINT64_C(0x9e3779b97f4a7c15));
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return (uint32_t)((z ^ (z >> 31)) % n);
+}
+
+static void
+read_lines(const char *name)
+{
+	char path[512], *line = NULL;
+	size_t room = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/conf/%s.conf", getenv("WEFT_SOURCE_ROOT"), name);
+	f = fopen(path, "r");
+	if (!f) {
+		perror(path);
+		exit(1);
+	}
+	/* Comments are most of these files, and the least interesting. */
+	while (getline(&line, &room, f) > 0 && nb_lines < MAX_LINES) {
+		if (line[0] != '#' && line[0] != '\n')
+			lines[nb_lines++] = strdup(line);
+	}
+	free(line);
+	fclose(f);
+	begins[++nb_files] = nb_lines;
+}
+
+static size_t
+add(char *buf, size_t len, const char *text)
+{
+	size_t n = strlen(text);
+
+	if (len + n > MAX_LEN)
+		return len;
+	memcpy(buf + len, text, n);
+	return len + n;
+}
+
+/* Shipped files or parts of them, some lines out of place; then a few bytes of it changed. */
+static size_t
+make_input(char *buf)
+{
+	static const char odd[] = "[]=:#; \t\n\r\0%.,/0189GKaz_-\xff\xef";
+	uint32_t start = below(nb_lines), nb = 1 + below(40), whole = below(2 * nb_files);
+	uint32_t nb_flips = below(3) ? below(4) : below(60);
+	size_t len = 0;
+
+	if (whole < nb_files) {
+		start = begins[whole];
+		nb = begins[whole + 1] - start;
+	}
+	for (uint32_t i = 0; i < nb; i++)
+		len = add(buf, len, lines[below(24) ? (start + i) % nb_lines : below(nb_lines)]);
+	for (uint32_t i = 0; i < nb_flips && len > 0; i++) {
+		uint32_t at = below((uint32_t)len);
+
+		if (below(4) == 0) {
+			memmove(buf + at, buf + at + 1, len - at - 1);
+			len--;
+		} else {
+			buf[at] = odd[below(sizeof(odd))];
+		}
+	}
+	return len;
+}
+
+int
+main(int argc, char **argv)
+{
+	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
+	uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 10000;
+	static char buf[MAX_LEN];
+
+	printf("seed %llu, %llu inputs\n", (unsigned long long)seed, (unsigned long long)count);
+	state = seed;
+	read_lines("loopback");
+	read_lines("switch");
+	read_lines("daemon");
+	while (nb_inputs < count)
+		LLVMFuzzerTestOneInput((const uint8_t *)buf, make_input(buf));
+	printf("%llu of them good\n", (unsigned long long)nb_good);
+	for (uint32_t i = 0; i < nb_lines; i++)
+		free(lines[i]);
+	/* Mutants that nobody accepts would test nothing but the first check. */
+	return nb_good > count / 1000 ? 0 : 1;
+}
+#endif
