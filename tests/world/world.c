@@ -361,7 +361,8 @@ app_post_send(struct app_qp *a, const struct shm_send_wqe *wqe, const struct shm
 	char *at = slot(&a->sq);
 
 	memcpy(at, wqe, sizeof(*wqe));
-	memcpy(at + sizeof(*wqe), sge, wqe->nb_sge * sizeof(*sge));
+	if (wqe->nb_sge)
+		memcpy(at + sizeof(*wqe), sge, wqe->nb_sge * sizeof(*sge));
 	publish(&a->sq);
 	qp_doorbell(a->qp, a->world->now_ns);
 }
