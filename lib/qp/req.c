@@ -138,13 +138,26 @@ more_follows(const struct qp *qp, uint32_t bytes)
 	       (wr_pending(qp) && qp->rel->inflight_pkts < qp->rel_qp.window_pkts);
 }
 
+uint64_t
+req_rate_bps(const struct qp *qp)
+{
+	uint64_t limit = (uint64_t)qp->attr.rate_limit_kbps * 1000;
+	uint64_t rate = limit && limit < qp->cc->rate_bps ? limit : qp->cc->rate_bps;
+
+	return rate < qp->nic->conf.line_rate_bps ? rate : SCHED_UNPACED;
+}
+
 /* A slow QP must be answered within its timeout, however few packets it sends in that time. */
 static bool
-waits_long(const struct qp *qp, uint64_t now_ns)
+waits_long(const struct qp *qp, uint32_t bytes, uint64_t now_ns)
 {
 	uint64_t since_ns = qp->asked_ns > qp->progress_ns ? qp->asked_ns : qp->progress_ns;
+	uint64_t rate = req_rate_bps(qp);
+	uint64_t next_ns = now_ns;
 
-	return qp->rel_qp.ack_timeout_ns && now_ns - since_ns > qp->rel_qp.ack_timeout_ns / 4;
+	if (rate != SCHED_UNPACED)
+		next_ns += bytes * UINT64_C(8000000000) / rate;
+	return qp->rel_qp.ack_timeout_ns && next_ns - since_ns > qp->rel_qp.ack_timeout_ns / 4;
 }
 
 /* Whether this packet asks for an acknowledgement. READs and atomics are answered anyway. */
@@ -158,7 +171,7 @@ want_ack(struct qp *qp, const struct rel_tx *tx, uint32_t flags, uint32_t bytes,
 	if (qp->cc->ack_every_pkts && qp->cc->ack_every_pkts < every)
 		every = qp->cc->ack_every_pkts;
 	if (++qp->nb_unasked < every && !tx->ack_req && more_follows(qp, bytes) &&
-	    !waits_long(qp, now_ns))
+	    !waits_long(qp, bytes, now_ns))
 		return false;
 	qp->nb_unasked = 0;
 	qp->asked_ns = now_ns;

@@ -14,6 +14,12 @@
  */
 uint32_t req_tx(struct qp *qp, uint64_t now_ns);
 
+/**
+ * The pace of a QP: the lesser of its congestion control's rate and the application's limit;
+ * SCHED_UNPACED at line rate, which the port itself keeps.
+ */
+uint64_t req_rate_bps(const struct qp *qp);
+
 /** Whether req_tx is worth asking, window aside. */
 bool req_has_work(const struct qp *qp);
 

@@ -35,16 +35,6 @@ plan_acks(struct nic *nic, uint32_t max)
 	}
 }
 
-/* Its congestion control's rate, or the application's limit; the port itself keeps line rate. */
-static uint64_t
-rate_of(const struct qp *qp)
-{
-	uint64_t limit = (uint64_t)qp->attr.rate_limit_kbps * 1000;
-	uint64_t rate = limit && limit < qp->cc->rate_bps ? limit : qp->cc->rate_bps;
-
-	return rate < qp->nic->conf.line_rate_bps ? rate : SCHED_UNPACED;
-}
-
 /* READ responses and requests take turns within a QP. */
 static uint32_t
 plan_one(struct qp *qp, uint64_t now_ns)
@@ -71,7 +61,7 @@ plan_turn(struct qp *qp, uint32_t max, uint64_t now_ns)
 
 		more = bytes != 0;
 		if (more)
-			sched_sent(&qp->sched, bytes, rate_of(qp), now_ns);
+			sched_sent(&qp->sched, bytes, req_rate_bps(qp), now_ns);
 	}
 	if (qp->type != SHM_QPT_RC)
 		wr_complete_later(qp);

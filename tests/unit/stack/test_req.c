@@ -280,8 +280,8 @@ Test(req, a_slow_qp_asks_for_acknowledgements_within_its_timeout)
 	uint32_t nb = 0, asked = 0;
 	struct peer p;
 
-	/* 88 us per packet of 1 KB; 524 us of patience; 16 packets would take 1.4 ms. */
-	attr.timeout = 7;
+	/* 88 us per packet of 1 KB; 1.05 ms of patience; 16 packets would take 1.4 ms. */
+	attr.timeout = 8;
 	peer_open(&p, NULL, &attr);
 	cr_assert_eq(qp_modify(p.qp.qp, &rate, SHM_QP_RATE_LIMIT, p.w.now_ns), 0);
 	post(&p, SHM_WR_WRITE, SHM_SEND_SIGNALED, 1, 40 * M);
