@@ -27,6 +27,16 @@ while read -r path; do
 	found=$(while read -r file; do case $file in */$path) echo "$file" ;; esac; done <"$stage.files")
 	[ -n "$found" ] || fail "not installed: $path"
 done <<'PATHS'
+sbin/weftd
+bin/weft-run
+lib*/weft/libibverbs.so.1
+lib*/libweft.so
+lib*/pkgconfig/weft.pc
+include/weft.h
+share/doc/weft/example.c
+share/doc/weft/examples/daemon.conf
+share/doc/weft/examples/loopback.conf
+share/doc/weft/examples/switch.conf
 share/doc/weft/LICENSE
 share/doc/weft/NOTICE
 share/doc/weft/README.md
@@ -40,6 +50,15 @@ share/man/man1/weft-run.1
 share/man/man5/weft.conf.5
 share/man/man8/weftd.8
 PATHS
+
+# The programs start from where they were put, and weft-run finds the shim there (it looks for it
+# before it looks for daemons).
+weftd=$(grep '/sbin/weftd$' "$stage.files")
+weft_run=$(grep '/bin/weft-run$' "$stage.files")
+"$weftd" --check "$(grep 'examples/loopback.conf$' "$stage.files")" >/dev/null || fail "weftd --check"
+mkdir -m 700 "$stage/sockets"
+WEFT_RUNTIME_DIR=$stage/sockets "$weft_run" true 2>&1 | grep 'no weftd is running' >/dev/null ||
+	fail "weft-run does not find what was installed with it"
 
 # Manual pages without a warning.
 for page in $(grep '/share/man/' "$stage.files" || true); do

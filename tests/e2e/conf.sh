@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# weftd --check: the shipped files are good, and each kind of mistake is told with file and line.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+for conf in "$(dirname "$WEFT_CONF")"/*.conf; do
+	timeout 10 "$WEFTD" --check "$conf" >"$e2e_dir/client" 2>&1
+	verdict $? "$(basename "$conf") is good"
+done
+
+# mistake NAME LINE PATTERN, the file on stdin: refused by --check and at start alike
+mistake() {
+	cat >"$e2e_dir/bad.conf"
+	for option in --check ''; do
+		# shellcheck disable=SC2086 # no word or one
+		timeout 10 "$WEFTD" $option "$e2e_dir/bad.conf" >"$e2e_dir/client" 2>&1
+		[ $? = 1 ] && grep -q "^$e2e_dir/bad.conf:$2: .*$3" "$e2e_dir/client"
+		verdict $? "$1 ${option:-at start}" "$(head -n 1 "$e2e_dir/client" | sed 's|.*/||')"
+	done
+}
+
+mistake "an unknown key, with the nearest known one" 2 "'prot'.*'port'" <<'CONF'
+[nic weft0]
+prot = ring:a
+ip = 10.77.0.1
+CONF
+mistake "an unknown section, with the nearest known one" 1 "'nick'.*nic" <<'CONF'
+[nick weft0]
+port = ring:a
+CONF
+mistake "a bad unit" 4 'mtu' <<'CONF'
+[nic weft0]
+port = ring:a
+ip = 10.77.0.1
+mtu = 4us
+CONF
+mistake "a value out of range" 4 'mtu.*out of range' <<'CONF'
+[nic weft0]
+port = ring:a
+ip = 10.77.0.1
+mtu = 100
+CONF
+mistake "an unknown engine, with the nearest known one" 4 "'gbm'.*gbn" <<'CONF'
+[nic weft0]
+port = ring:a
+ip = 10.77.0.1
+reliability = gbm
+CONF
+mistake "a missing section" '[0-9]*' 'nic' <<'CONF'
+# nothing but a comment
+CONF
+mistake "a missing key" 1 'port' <<'CONF'
+[nic weft0]
+ip = 10.77.0.1
+CONF
+
+timeout 10 "$WEFTD" "$e2e_dir/none.conf" >"$e2e_dir/client" 2>&1
+[ $? = 1 ] && grep -q 'none.conf' "$e2e_dir/client"
+verdict $? "a file that isn't there" "$(tail -n 1 "$e2e_dir/client" | sed 's|.*/||')"
+timeout 10 "$WEFTD" --no-such-option >"$e2e_dir/client" 2>&1
+[ $? = 2 ]
+verdict $? "an unknown option"
+
+e2e_end
