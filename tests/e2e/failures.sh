@@ -8,7 +8,7 @@ e2e_needs ib_write_bw ibv_rc_pingpong
 # ends_badly SECONDS PID: the process ends within that time, with an error of its own.
 ends_badly() {
 	e2e_tries=0
-	while kill -0 "$2" 2>/dev/null; do
+	while e2e_signal 0 "$2"; do
 		[ $e2e_tries -lt $(($1 * 10)) ] || return 1
 		sleep 0.1
 		e2e_tries=$((e2e_tries + 1))
@@ -68,7 +68,7 @@ for prog in ib_write_bw ib_read_bw ib_send_bw; do
 		>"$e2e_dir/client" 2>&1 &
 	survivor=$!
 	sleep 2
-	kill -9 $victim
+	e2e_signal KILL $victim
 	ends_badly 20 $survivor
 	verdict $? "$prog, server killed: the client ends in an error"
 done
@@ -77,7 +77,7 @@ server_start 60 ib_send_bw -d $dev0 -x "$gid0" -F -p $e2e_port -D 30
 (run ib_send_bw -d $dev1 -x "$gid1" -F -p $e2e_port -D 30 127.0.0.1) >"$e2e_dir/client" 2>&1 &
 victim=$!
 sleep 2
-kill -9 $victim
+e2e_signal KILL $victim
 wait $victim 2>/dev/null
 # perftest's server may wait for a byte that never comes on its own TCP connection; ours to show
 # is that the daemon forgets the dead one and serves the next.
@@ -97,7 +97,7 @@ server_start 60 ib_write_bw -d $dev0 -x "$gid0" -F -p $e2e_port -D 30
 	>"$e2e_dir/client" 2>&1 &
 survivor=$!
 sleep 2
-kill -9 "$e2e_daemon"
+e2e_signal KILL "$e2e_daemon"
 wait "$e2e_daemon" 2>/dev/null
 e2e_daemon=
 ends_badly 20 $survivor

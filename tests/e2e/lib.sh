@@ -45,6 +45,12 @@ e2e_needs() {
 	done
 }
 
+# e2e_signal SIGNAL PID: if it is still a child of this shell. Once the shell has collected it, its
+# number may be anybody's.
+e2e_signal() {
+	grep -q "^PPid:[[:space:]]*$$\$" "/proc/$2/status" 2>/dev/null && kill "-$1" "$2" 2>/dev/null
+}
+
 # verdict CODE NAME [NOTE]: one line of TAP; on failure also the ends of what the programs said, and
 # what the daemon said since the last verdict. A daemon that died is replaced, once said so.
 verdict() {
@@ -62,7 +68,7 @@ verdict() {
 			tail -n "+$((e2e_daemon_lines + 1))" "$e2e_dir/weftd" | sed 's/^/#   /'
 	fi
 	[ ! -f "$e2e_dir/weftd" ] || e2e_daemon_lines=$(wc -l <"$e2e_dir/weftd")
-	if [ -n "$e2e_daemon" ] && ! kill -0 "$e2e_daemon" 2>/dev/null; then
+	if [ -n "$e2e_daemon" ] && ! e2e_signal 0 "$e2e_daemon"; then
 		wait "$e2e_daemon"
 		echo "#   weftd has ended, code $?"
 		e2e_deaths=$((e2e_deaths + 1))
@@ -105,7 +111,7 @@ daemon_start() {
 daemon_wait() {
 	e2e_tries=0
 	while [ $e2e_tries -lt 100 ]; do
-		kill -0 "$daemon_pid" 2>/dev/null || return 1
+		e2e_signal 0 "$daemon_pid" || return 1
 		(run ibv_devinfo -d "$1") >"$e2e_dir/client" 2>&1 &&
 			grep -q PORT_ACTIVE "$e2e_dir/client" && return 0
 		sleep 0.1
@@ -139,12 +145,6 @@ e2e_start() {
 	fi
 }
 
-# e2e_signal SIGNAL PID: if it is still a child of this shell. Once the shell has collected it, its
-# number may be anybody's.
-e2e_signal() {
-	grep -q "^PPid:[[:space:]]*$$\$" "/proc/$2/status" 2>/dev/null && kill "-$1" "$2" 2>/dev/null
-}
-
 # e2e_stop PID...: processes that this test started.
 e2e_stop() {
 	for e2e_pid; do
@@ -168,14 +168,14 @@ e2e_end() {
 		e2e_ending=$e2e_daemon
 		(
 			sleep 10
-			kill -9 "$e2e_ending"
+			e2e_signal KILL "$e2e_ending"
 		) >/dev/null 2>&1 &
 		e2e_timer=$!
-		kill "$e2e_daemon" 2>/dev/null
+		e2e_signal TERM "$e2e_daemon"
 		wait "$e2e_daemon" 2>/dev/null
 		e2e_code=$?
 		e2e_daemon=
-		kill $e2e_timer 2>/dev/null
+		e2e_signal TERM $e2e_timer
 		verdict $e2e_code "weftd ends with 0 on SIGTERM" "exit code $e2e_code"
 	fi
 	# shellcheck disable=SC2086 # pids
@@ -206,7 +206,7 @@ server_start() {
 	e2e_pids="$e2e_pids $server_pid"
 	e2e_tries=0
 	e2e_listens=$(printf ':%04X [0-9A-F]*:0000 0A' $e2e_port)
-	while [ $e2e_tries -lt 200 ] && kill -0 $server_pid 2>/dev/null; do
+	while [ $e2e_tries -lt 200 ] && e2e_signal 0 $server_pid; do
 		cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep "$e2e_listens" >/dev/null && return
 		sleep 0.05
 		e2e_tries=$((e2e_tries + 1))
