@@ -8,8 +8,6 @@
 
 /* Ethernet, IP, UDP, BTH, AETH, ICRC: for the pace. */
 #define FRAME_OVERHEAD 66
-/* A CNP is padded with 16 zero bytes. Source: vendors' CNP format. */
-#define CNP_PAYLOAD 16
 
 static void
 begin(const struct qp *qp, struct wire_pkt *w, uint8_t opcode, uint64_t psn)
@@ -26,20 +24,14 @@ begin(const struct qp *qp, struct wire_pkt *w, uint8_t opcode, uint64_t psn)
 static void
 tx_cnp(struct qp *qp)
 {
-	static const uint8_t zero[CNP_PAYLOAD];
 	struct wire_pkt w;
-	uint8_t *payload;
 
 	qp->cnp_due = false;
 	begin(qp, &w, OP_CNP, 0);
 	w.mig_req = false;
 	w.becn = true;
-	w.payload_len = CNP_PAYLOAD;
-	payload = path_plan(qp, &w, path_sport(qp), 0);
-	if (!payload)
-		return;
-	batch_gather_ptr(qp->nic->batch, zero, payload, CNP_PAYLOAD);
-	qp->nic->stats.np_cnp_sent++;
+	if (path_plan(qp, &w, path_sport(qp), 0))
+		qp->nic->stats.np_cnp_sent++;
 }
 
 void

@@ -65,7 +65,10 @@ qp_of(struct nic *nic, const struct wire_pkt *w)
 	return NULL;
 }
 
-/* Congestion marks are the receiver's business: it asks the sender to slow down. */
+/*
+ * Congestion marks are the receiver's business: it asks the sender to slow down. A datagram has no
+ * sender that it could ask: a UD QP has no peer.
+ */
 static void
 notice_ecn(struct qp *qp, const struct wire_pkt *w, uint32_t bytes, uint64_t now_ns)
 {
@@ -73,7 +76,8 @@ notice_ecn(struct qp *qp, const struct wire_pkt *w, uint32_t bytes, uint64_t now
 	struct cc_rx rx = {.bytes = bytes, .ce = (w->tos & 3) == ecn_ce};
 
 	nic->stats.np_ecn_marked_roce_packets += rx.ce;
-	if (!qp->cc_ops->on_rx || qp->cc_ops->on_rx(qp->cc, &rx, now_ns) != CC_FEEDBACK_CNP)
+	if (qp->type == SHM_QPT_UD || !qp->cc_ops->on_rx ||
+	    qp->cc_ops->on_rx(qp->cc, &rx, now_ns) != CC_FEEDBACK_CNP)
 		return;
 	qp->cnp_due = true;
 	if (!list_is_linked(&qp->resp_link))
