@@ -130,13 +130,13 @@ write_cqes(struct nic *nic)
 {
 	struct batch *b = nic->batch;
 
-	while (b->cqe_head < b->nb_cqes) {
-		struct pending_cqe *p = &b->cqes[b->cqe_head++];
+	for (uint32_t i = 0; i < b->nb_cqes; i++) {
+		struct pending_cqe *p = &b->cqes[i];
 
 		if (!cq_write(nic, p->cq, &p->cqe, p->solicited) && p->qp)
 			qp_fail_overrun(p->qp);
 	}
-	b->cqe_head = b->nb_cqes = 0;
+	b->nb_cqes = 0;
 }
 
 void
@@ -144,12 +144,7 @@ batch_cqe(struct nic *nic, struct qp *qp, struct cq *cq, const struct shm_cqe *c
 {
 	struct batch *b = nic->batch;
 
-	if (b->nb_cqes == BATCH_CQES) {
-		if (b->flushing)
-			write_cqes(nic);
-		else
-			batch_flush_in(nic);
-	}
+	assert(b->nb_cqes < BATCH_CQES);
 	b->cqes[b->nb_cqes++] =
 		(struct pending_cqe){.cq = cq, .qp = qp, .solicited = solicited, .cqe = *cqe};
 }
@@ -240,14 +235,10 @@ batch_flush_in(struct nic *nic)
 {
 	struct batch *b = nic->batch;
 
-	if (b->flushing)
-		return;
-	b->flushing = true;
 	if (!scatter(b))
 		fail_runs(b);
 	b->nb_runs_in = 0;
 	write_cqes(nic);
-	b->flushing = false;
 }
 
 /* Bring one linear range of unmapped memory into the staging buffer. */

@@ -19,7 +19,9 @@ struct qp;
  */
 
 #define BATCH_PKTS 32
-#define BATCH_CQES 128
+#define BATCH_CQES 256
+/** Completions that one packet may bring, beside what loops complete as long as there is room. */
+#define BATCH_PKT_CQES 4
 /** Most pieces that one packet's payload can fall into: 16 SGEs, each crossing segments. */
 #define BATCH_PKT_RUNS 128
 #define BATCH_RUNS (BATCH_PKT_RUNS + 512)
@@ -67,9 +69,9 @@ struct pending_cqe {
 struct batch {
 	struct out_pkt out[BATCH_PKTS];
 	uint32_t nb_out;
+	uint32_t nb_planned; /**< of this turn, also those that went nowhere: what bounds it */
 	uint32_t nb_runs_out, nb_runs_in;
-	uint32_t cqe_head, nb_cqes; /**< written to their rings; all */
-	bool flushing;              /**< in batch_flush_in */
+	uint32_t nb_cqes;
 	struct copy_run runs_out[BATCH_RUNS], runs_in[BATCH_RUNS];
 	struct pending_cqe cqes[BATCH_CQES];
 	uint8_t *staging;
@@ -117,7 +119,23 @@ struct batch_dst {
 };
 /** Bring a packet's payload to application memory, at the next flush at the latest. */
 bool batch_scatter(struct batch *b, const struct batch_dst *dst, const uint8_t *pkt, uint32_t len);
-/** Write a completion at the next flush, after the copies before it. */
+/**
+ * Whether a loop may add a completion. Nothing is flushed from within a loop: a full CQ or memory
+ * that is gone fails QPs, and the loop's own may be one of them. What does not fit goes on in
+ * wr_settle.
+ */
+static inline bool
+batch_cqe_fits(const struct batch *b)
+{
+	return b->nb_cqes + BATCH_PKT_CQES < BATCH_CQES;
+}
+/** Whether a packet of any kind may be judged before the next flush. */
+static inline bool
+batch_in_fits(const struct batch *b)
+{
+	return b->nb_runs_in + BATCH_PKT_RUNS <= BATCH_RUNS && batch_cqe_fits(b);
+}
+/** Write a completion at the next flush, after the copies before it. There must be room. */
 void batch_cqe(struct nic *nic, struct qp *qp, struct cq *cq, const struct shm_cqe *cqe,
                bool solicited);
 

@@ -99,45 +99,56 @@ flush_cqe(struct qp *qp, struct cq *cq, uint64_t wr_id, uint8_t status, uint8_t 
 	batch_cqe(qp->nic, qp, cq, &cqe, true);
 }
 
-/* The first gets the status, each that was refused by itself its own, the rest are flushed. */
+/*
+ * The first gets the status, each that was refused by itself its own, the rest are flushed. As many
+ * as there is room for; wr_settle goes on.
+ */
 static void
 flush_sends(struct qp *qp, uint8_t status)
 {
 	uint32_t nb = wq_posted(&qp->sq, qp->sq.head);
 
-	while (nb--) {
+	while (nb && batch_cqe_fits(qp->nic->batch)) {
 		uint32_t idx = qp->sq.head;
-		const struct shm_send_wqe *slot = wq_slot(&qp->sq, idx);
-		const struct send_wr *wr = idx != qp->sq_open ? wr_at(qp, idx) : NULL;
-		uint8_t op = wr ? wr->op : slot->op;
-		uint64_t wr_id = wr ? wr->wr_id : slot->wr_id;
+		struct shm_send_wqe wqe;
+		const struct shm_send_wqe *at = &wqe;
 
-		if (!status && wr && wr->status)
-			status = wr->status;
-		flush_cqe(qp, qp->send_cq, wr_id, status, wr_wc_op(op));
+		if (idx == qp->sq_open) {
+			shm_copy(&wqe, wq_slot(&qp->sq, idx), sizeof(wqe));
+			qp->sq_open++;
+		} else {
+			at = &wr_at(qp, idx)->wqe;
+			if (!status)
+				status = wr_at(qp, idx)->status;
+		}
+		flush_cqe(qp, qp->send_cq, at->wr_id, status, wr_wc_op(at->op));
 		status = 0;
 		qp->sq.head++;
-		if (idx == qp->sq_open)
-			qp->sq_open++;
+		nb--;
 	}
 	qp->is_spoilt = false;
 	wq_give_back(&qp->sq);
+	if (nb)
+		wr_complete_later(qp);
 }
 
 static void
 flush_recvs(struct qp *qp, uint8_t status)
 {
+	uint32_t nb = qp->srq ? 0 : wq_posted(&qp->rq, qp->rq.head);
 	struct recv_wr wr;
 
 	if (qp->have_recv) {
-		flush_cqe(qp, qp->recv_cq, qp->recv->wr_id, status, SHM_WC_RECV);
 		qp->have_recv = false;
+		flush_cqe(qp, qp->recv_cq, qp->recv->wr_id, status, SHM_WC_RECV);
 	}
-	if (qp->srq)
-		return;
-	while (wq_take_recv(&qp->rq, &wr))
+	while (nb && batch_cqe_fits(qp->nic->batch) && wq_take_recv(&qp->rq, &wr)) {
 		flush_cqe(qp, qp->recv_cq, wr.wr_id, 0, SHM_WC_RECV);
+		nb--;
+	}
 	wq_give_back(&qp->rq);
+	if (nb)
+		wr_complete_later(qp);
 }
 
 /* Posts from now on must ring: we set the flag, then look; the application posts, then looks. */
@@ -151,56 +162,64 @@ want_bell(struct wq *wq)
 }
 
 static void
-enter_error(struct qp *qp, enum qp_reason why, uint64_t psn)
+explain_once(struct qp *qp, enum qp_reason why, uint64_t psn)
 {
 	char text[256];
 
-	qp->state = SHM_QPS_ERR;
-	qp->attr.state = SHM_QPS_ERR;
 	if (qp->error.why == QP_REASON_NONE) {
 		qp->error.why = why;
 		qp->error.psn = psn;
 	}
-	if (why != QP_REASON_USER) {
-		qp_explain(qp, text, sizeof(text));
-		log_warn("%s: QP 0x%06x failed: %s", qp->nic->conf.name, qp->qpn, text);
-	}
+	if (why == QP_REASON_USER)
+		return;
+	qp_explain(qp, text, sizeof(text));
+	log_warn("%s: QP 0x%06x failed: %s", qp->nic->conf.name, qp->qpn, text);
+}
+
+static void
+enter_error(struct qp *qp, enum qp_reason why, uint64_t psn)
+{
+	qp->state = qp->attr.state = SHM_QPS_ERR;
+	explain_once(qp, why, psn);
 	wheel_cancel(&qp->nic->wheel, &qp->timer);
 	qp->hold_ns = 0;
 	if (!qp->srq)
 		want_bell(&qp->rq);
 }
 
+/* No event; else an enum shm_event_type. */
+#define NO_EVENT UINT32_MAX
+
 static void
-fail_both(struct qp *qp, enum qp_reason why, uint8_t send_status, uint8_t recv_status, uint64_t psn)
+fail_both(struct qp *qp, enum qp_reason why, uint8_t send_status, uint8_t recv_status, uint64_t psn,
+          uint32_t event)
 {
-	struct nic *nic = qp->nic;
+	const struct nic_driver *driver = qp->nic->conf.driver;
 
 	if (qp->state == SHM_QPS_ERR || qp->state == SHM_QPS_RESET)
 		return;
 	enter_error(qp, why, psn);
 	flush_sends(qp, send_status);
 	flush_recvs(qp, recv_status);
+	if (event != NO_EVENT)
+		driver->event(qp->owner, event, qp->cookie);
 	if (qp->srq)
-		nic->conf.driver->event(qp->owner, SHM_EVENT_QP_LAST_WQE_REACHED, qp->cookie);
+		driver->event(qp->owner, SHM_EVENT_QP_LAST_WQE_REACHED, qp->cookie);
 }
 
 void
 qp_fail(struct qp *qp, enum qp_reason why, uint8_t status, uint64_t psn)
 {
-	fail_both(qp, why, status, 0, psn);
+	fail_both(qp, why, status, 0, psn, NO_EVENT);
 }
 
 void
 qp_fail_recv(struct qp *qp, enum qp_reason why, uint8_t status, uint64_t psn)
 {
-	bool was_alive = qp->state != SHM_QPS_ERR;
 	uint32_t event =
 		why == QP_REASON_REQ_ACCESS ? SHM_EVENT_QP_ACCESS_ERR : SHM_EVENT_QP_REQ_ERR;
 
-	fail_both(qp, why, 0, status, psn);
-	if (was_alive && qp->type == SHM_QPT_RC)
-		qp->nic->conf.driver->event(qp->owner, event, qp->cookie);
+	fail_both(qp, why, 0, status, psn, qp->type == SHM_QPT_RC ? event : NO_EVENT);
 }
 
 /* A NAK in place of all answers that have not left: they may be for what was not done. */
@@ -220,12 +239,12 @@ qp_fail_placing(struct qp *qp, uint32_t psn, bool told)
 
 	assert(qp->state != SHM_QPS_ERR);
 	if (psn == BATCH_ANSWER) {
-		fail_both(qp, QP_REASON_LOCAL_MEMORY, status, 0, qp->rel->tx_una);
+		fail_both(qp, QP_REASON_LOCAL_MEMORY, status, 0, qp->rel->tx_una,
+		          SHM_EVENT_QP_FATAL);
 	} else {
 		nak_memory(qp, psn);
-		fail_both(qp, QP_REASON_LOCAL_MEMORY, 0, status, psn);
+		fail_both(qp, QP_REASON_LOCAL_MEMORY, 0, status, psn, SHM_EVENT_QP_FATAL);
 	}
-	qp->nic->conf.driver->event(qp->owner, SHM_EVENT_QP_FATAL, qp->cookie);
 }
 
 void
@@ -234,25 +253,19 @@ qp_fail_reading(struct qp *qp, uint32_t psn)
 	if (qp->state == SHM_QPS_ERR)
 		return;
 	nak_memory(qp, psn);
-	fail_both(qp, QP_REASON_LOCAL_MEMORY, 0, 0, psn);
-	qp->nic->conf.driver->event(qp->owner, SHM_EVENT_QP_FATAL, qp->cookie);
+	fail_both(qp, QP_REASON_LOCAL_MEMORY, 0, 0, psn, SHM_EVENT_QP_FATAL);
 }
 
 void
 qp_fail_ring(struct qp *qp)
 {
-	qp_fail(qp, QP_REASON_LOCAL_WQE, 0, 0);
-	qp->nic->conf.driver->event(qp->owner, SHM_EVENT_QP_FATAL, qp->cookie);
+	fail_both(qp, QP_REASON_LOCAL_WQE, 0, 0, 0, SHM_EVENT_QP_FATAL);
 }
 
 void
 qp_fail_overrun(struct qp *qp)
 {
-	bool was_alive = qp->state != SHM_QPS_ERR;
-
-	qp_fail(qp, QP_REASON_CQ_OVERRUN, 0, 0);
-	if (was_alive)
-		qp->nic->conf.driver->event(qp->owner, SHM_EVENT_QP_FATAL, qp->cookie);
+	fail_both(qp, QP_REASON_CQ_OVERRUN, 0, 0, 0, SHM_EVENT_QP_FATAL);
 }
 
 void
@@ -260,9 +273,8 @@ qp_fail_sq(struct qp *qp, enum qp_reason why, uint8_t status)
 {
 	if (qp->state != SHM_QPS_RTS && qp->state != SHM_QPS_SQD)
 		return;
-	qp->state = SHM_QPS_SQE;
-	qp->attr.state = SHM_QPS_SQE;
-	qp->error.why = why;
+	qp->state = qp->attr.state = SHM_QPS_SQE;
+	explain_once(qp, why, qp->rel->tx_una);
 	flush_sends(qp, status);
 }
 

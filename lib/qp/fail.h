@@ -38,7 +38,10 @@ void qp_fail_overrun(struct qp *qp);
 /** A send error of a UC or UD QP: state SQE, sends are flushed, receiving goes on. */
 void qp_fail_sq(struct qp *qp, enum qp_reason why, uint8_t status);
 
-/** Complete everything that is in the queues of a QP in ERR (sends also in SQE) as flushed. */
+/**
+ * Complete what is in the queues of a QP in ERR (sends also in SQE) as flushed, as far as there is
+ * room for completions; wr_settle goes on.
+ */
 void qp_flush(struct qp *qp);
 
 /** What happened, as a sentence for people. */

@@ -2,6 +2,7 @@
 #ifndef WEFT_MEM_H
 #define WEFT_MEM_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -36,11 +37,18 @@ struct mem {
 static inline const struct mem_seg *
 mem_seg_of(const struct mem *mem, uint64_t va)
 {
-	uint32_t i = 0;
+	uint32_t lo = 0, hi = mem->nb_segs;
 
-	while (i + 1 < mem->nb_segs && va - mem->segs[i].va >= mem->segs[i].len)
-		i++;
-	return &mem->segs[i];
+	while (hi - lo > 1) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (mem->segs[mid].va <= va)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	assert(va - mem->segs[lo].va < mem->segs[lo].len);
+	return &mem->segs[lo];
 }
 
 #endif

@@ -102,6 +102,7 @@ path_drop(struct qp *qp)
 bool
 path_ready(struct qp *qp, uint64_t now_ns)
 {
+	assert(qp->neigh);
 	if (!qp->neigh->valid) {
 		neigh_want(qp->nic->neigh, qp->neigh, now_ns);
 		return false;

@@ -30,7 +30,8 @@ static struct engine_env
 env_of(const struct qp *qp)
 {
 	const struct nic_conf *conf = &qp->nic->conf;
-	uint64_t bdp_bytes = conf->line_rate_bps / 8 * (conf->base_rtt_ns / 1000) / 1000000;
+	uint64_t bdp_bytes =
+		(uint64_t)((double)conf->line_rate_bps * (double)conf->base_rtt_ns / 8e9);
 	uint32_t mtu = qp->mtu ? qp->mtu : mtu_bytes(qp->nic->active_mtu);
 
 	return (struct engine_env){
@@ -291,6 +292,24 @@ prepare(struct qp *qp, const struct shm_qp_attr *attr, uint32_t mask, uint64_t n
 	return path_set(qp, &attr->av, now_ns);
 }
 
+/* What was posted before the change is flushed, and only that. */
+static void
+from_sqe(struct qp *qp)
+{
+	uint32_t nb_posted = wq_posted(&qp->sq, qp->sq.head), end = qp->sq.head + nb_posted;
+
+	qp->state = SHM_QPS_SQE;
+	while ((int32_t)(end - qp->sq.head) > 0) {
+		qp_flush(qp);
+		batch_flush_in(qp->nic);
+	}
+	if (qp->state == SHM_QPS_ERR) /* its CQ overran */
+		return;
+	list_del(&qp->done_link);
+	qp->state = SHM_QPS_RTS;
+	memset(&qp->error, 0, sizeof(qp->error));
+}
+
 static void
 enter(struct qp *qp, uint8_t from, uint8_t to, uint64_t now_ns)
 {
@@ -306,7 +325,7 @@ enter(struct qp *qp, uint8_t from, uint8_t to, uint64_t now_ns)
 		if (from == SHM_QPS_RTR)
 			to_rts(qp, now_ns);
 		if (from == SHM_QPS_SQE)
-			memset(&qp->error, 0, sizeof(qp->error));
+			from_sqe(qp);
 		break;
 	case SHM_QPS_SQD:
 		qp->drained_told = false;
@@ -342,7 +361,7 @@ qp_modify(struct qp *qp, const struct shm_qp_attr *attr, uint32_t mask, uint64_t
 		comp_arm(qp);
 		qp_doorbell(qp, now_ns);
 	}
-	batch_flush_in(qp->nic);
+	wr_settle(qp->nic);
 	return 0;
 }
 
@@ -365,14 +384,10 @@ void
 qp_doorbell(struct qp *qp, uint64_t now_ns)
 {
 	qp->nic->now_ns = now_ns;
-	if (qp->state == SHM_QPS_ERR || qp->state == SHM_QPS_SQE) {
-		qp_flush(qp);
-		batch_flush_in(qp->nic);
-	} else if ((qp->state == SHM_QPS_RTS || qp->state == SHM_QPS_SQD) &&
-	           wq_is_broken(&qp->sq)) {
+	if (qp->state == SHM_QPS_ERR || qp->state == SHM_QPS_SQE)
+		wr_complete_later(qp);
+	else if ((qp->state == SHM_QPS_RTS || qp->state == SHM_QPS_SQD) && wq_is_broken(&qp->sq))
 		qp_fail_ring(qp);
-		batch_flush_in(qp->nic);
-	} else if (req_has_work(qp)) {
+	else if (req_has_work(qp))
 		sched_wake(&qp->nic->sched, &qp->sched, now_ns);
-	}
 }

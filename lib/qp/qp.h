@@ -73,31 +73,16 @@ struct srq {
 
 /** A send WQE in private memory, from when it is opened until its slot is given back. */
 struct send_wr {
-	uint64_t wr_id;
-	uint64_t first_psn; /**< unwrapped; of the first message */
-	uint64_t end_psn;   /**< behind the last message opened so far */
-	uint64_t remote_addr;
-	uint64_t length; /**< bytes */
-	uint64_t opened; /**< bytes for which messages were opened */
-	uint32_t rkey;
-	uint32_t imm;
-	uint8_t op;    /**< enum shm_wr_op */
-	uint8_t flags; /**< enum shm_send_flag */
-	uint16_t nb_sge;
-	uint8_t status;             /**< of a request that was executed or refused here */
-	uint8_t why;                /**< enum qp_reason, if status alone does not tell */
-	bool whole;                 /**< all its messages are opened */
-	const uint8_t *inline_data; /**< in the slot; the application may scribble on it, at its own
-	                               cost */
-	union {
-		struct {
-			uint64_t compare_add, swap;
-		} atomic;
-		struct {
-			struct shm_av av;
-			uint32_t qpn, qkey;
-		} ud;
-	};
+	struct shm_send_wqe wqe; /**< the copy that was checked */
+	uint64_t first_psn;      /**< unwrapped; of the first message */
+	uint64_t end_psn;        /**< behind the last message opened so far */
+	uint64_t length;         /**< bytes */
+	uint64_t opened;         /**< bytes for which messages were opened */
+	/** In the slot; the application may scribble on it, at its own cost. */
+	const uint8_t *inline_data;
+	uint8_t status; /**< enum shm_wc_status, of a request that was executed or refused here */
+	uint8_t why;    /**< enum qp_reason behind status; QP_REASON_NONE = what status says */
+	bool whole;     /**< all its messages are opened */
 	struct shm_sge sge[]; /**< wq.max_sge entries */
 };
 
@@ -194,12 +179,12 @@ struct qp {
 	uint32_t rd_head, nb_rd;
 	uint32_t nb_unasked;  /**< packets sent since the last that asked for an acknowledgement */
 	uint64_t asked_ns;    /**< when that was */
-	uint64_t hold_ns;     /**< RNR: nothing leaves before; 0 = no hold */
+	uint64_t hold_ns;     /**< nothing leaves before; 0 = no hold */
+	bool hold_is_rnr;     /**< else the neighbour's MAC is waited for */
 	uint64_t progress_ns; /**< last time something new was acknowledged, or sending began */
 	uint8_t nb_rnr;       /**< RNR NAKs since progress */
 	uint64_t sent_count;  /**< packets, for CC */
 	uint64_t out_bytes;   /**< of the packets outstanding */
-	uint32_t out_pkts;
 	uint64_t rtt_psn, rtt_sent_ns; /**< packet being timed; rtt_sent_ns 0 = none */
 
 	/* responder */

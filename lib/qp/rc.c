@@ -82,7 +82,7 @@ nak_rnr(struct qp *qp, uint64_t psn, uint8_t code, uint64_t now_ns)
 {
 	struct rel_ack ack = {.kind = REL_REWIND, .cum = psn, .psn = psn};
 
-	if (qp->hold_ns) /* one refusal, one hold: this is its echo */
+	if (qp->hold_ns && qp->hold_is_rnr) /* one refusal, one hold: this is its echo */
 		return;
 	if (!acknowledge(qp, psn, psn, now_ns))
 		return;
@@ -95,6 +95,7 @@ nak_rnr(struct qp *qp, uint64_t psn, uint8_t code, uint64_t now_ns)
 		return;
 	}
 	qp->hold_ns = now_ns + rc_rnr_ns(code);
+	qp->hold_is_rnr = true;
 	comp_answer(qp, &ack, now_ns);
 }
 
@@ -186,7 +187,7 @@ read_response(struct qp *qp, const struct wire_pkt *w, uint64_t psn, uint64_t no
 	const struct send_wr *wr = wr_at(qp, t->wr_idx);
 	uint64_t off = t->offset + (psn - rd->first_psn) * qp->mtu;
 
-	if (wr->op != SHM_WR_READ || !read_fits(qp, w, rd, t, psn)) {
+	if (wr->wqe.op != SHM_WR_READ || !read_fits(qp, w, rd, t, psn)) {
 		bad_response(qp, psn, now_ns);
 		return;
 	}
@@ -203,7 +204,7 @@ atomic_response(struct qp *qp, const struct wire_pkt *w, uint64_t psn, uint64_t 
 	const struct rel_msg *rd = oldest_rd(qp);
 	const struct send_wr *wr = wr_at(qp, qp->tx_msgs[rd->msn & qp->rel_qp.msg_mask].wr_idx);
 
-	if (wr->op == SHM_WR_READ) {
+	if (wr->wqe.op == SHM_WR_READ) {
 		bad_response(qp, psn, now_ns);
 		return;
 	}

@@ -64,7 +64,7 @@ msg_of(struct qp *qp, uint64_t psn)
 static bool
 gather(struct qp *qp, const struct send_wr *wr, uint64_t off, uint8_t *pkt, uint32_t len)
 {
-	if (!(wr->flags & SHM_SEND_INLINE))
+	if (!(wr->wqe.flags & SHM_SEND_INLINE))
 		return sge_gather(qp, wr, off, pkt, len);
 	if (len)
 		batch_gather_ptr(qp->nic->batch, wr->inline_data + off, pkt, len);
@@ -74,7 +74,7 @@ gather(struct qp *qp, const struct send_wr *wr, uint64_t off, uint8_t *pkt, uint
 static uint8_t
 opcode_of(const struct qp *qp, const struct send_wr *wr, const struct rel_msg *m, uint64_t psn)
 {
-	const struct op_row *row = &op_rows[wr->op];
+	const struct op_row *row = &op_rows[wr->wqe.op];
 	bool first = psn == m->first_psn, last = psn == m->first_psn + m->nb_psns - 1;
 	uint8_t op = row->middle;
 
@@ -98,24 +98,25 @@ fill(struct qp *qp, const struct send_wr *wr, const struct tx_msg *t, uint8_t op
 	w->opcode = opcode;
 	w->mig_req = true;
 	w->fecn = w->becn = false;
-	w->solicited = (wr->flags & SHM_SEND_SOLICITED) && (flags & OPF_END) &&
+	w->solicited = (wr->wqe.flags & SHM_SEND_SOLICITED) && (flags & OPF_END) &&
 	               (flags & (OPF_SEND | OPF_IMM));
 	w->pkey = PKEY_DEFAULT;
-	w->dest_qpn = qp->type == SHM_QPT_UD ? wr->ud.qpn : qp->attr.dest_qpn;
+	w->dest_qpn = qp->type == SHM_QPT_UD ? wr->wqe.ud.qpn : qp->attr.dest_qpn;
 	w->psn = (uint32_t)psn & PSN_MASK;
 	w->payload_len = 0;
 	if (flags & OPF_PAYLOAD)
 		w->payload_len = left < qp->mtu ? (uint32_t)left : qp->mtu;
-	w->va = wr->remote_addr + off;
-	w->rkey = wr->rkey;
+	w->va = wr->wqe.remote_addr + off;
+	w->rkey = wr->wqe.rkey;
 	w->dma_len = (uint32_t)left;
-	w->imm = w->inv_rkey = wr->imm;
+	w->imm = w->inv_rkey = wr->wqe.imm;
 	if (flags & OPF_ATOMIC) {
-		w->swap_add = wr->op == SHM_WR_CMP_SWAP ? wr->atomic.swap : wr->atomic.compare_add;
-		w->compare = wr->op == SHM_WR_CMP_SWAP ? wr->atomic.compare_add : 0;
+		w->swap_add = wr->wqe.op == SHM_WR_CMP_SWAP ? wr->wqe.atomic.swap
+		                                            : wr->wqe.atomic.compare_add;
+		w->compare = wr->wqe.op == SHM_WR_CMP_SWAP ? wr->wqe.atomic.compare_add : 0;
 	}
 	if (flags & OPF_DETH) {
-		w->qkey = wr->ud.qkey & 0x80000000 ? qp->attr.qkey : wr->ud.qkey;
+		w->qkey = wr->wqe.ud.qkey & 0x80000000 ? qp->attr.qkey : wr->wqe.ud.qkey;
 		w->src_qpn = qp->qpn;
 	}
 }
@@ -276,6 +277,7 @@ wait_for_neigh(struct qp *qp, uint64_t now_ns)
 	if (now_ns >= qp->neigh_wait_ns || qp->neigh->nb_asked > NEIGH_WAIT_ASKS)
 		return false;
 	qp->hold_ns = now_ns + NEIGH_POLL_NS;
+	qp->hold_is_rnr = false;
 	return true;
 }
 
@@ -286,9 +288,9 @@ aim(struct qp *qp, uint64_t now_ns)
 	const struct rel_msg *m = msg_of(qp, qp->rel->tx_una);
 	const struct send_wr *wr = wr_at(qp, qp->tx_msgs[m->msn & qp->rel_qp.msg_mask].wr_idx);
 
-	if (qp->has_path && !memcmp(&qp->ud_av, &wr->ud.av, sizeof(qp->ud_av)))
+	if (qp->has_path && !memcmp(&qp->ud_av, &wr->wqe.ud.av, sizeof(qp->ud_av)))
 		return;
-	if (path_set(qp, &wr->ud.av, now_ns))
+	if (path_set(qp, &wr->wqe.ud.av, now_ns))
 		path_drop(qp);
 }
 

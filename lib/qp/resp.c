@@ -72,8 +72,8 @@ resp_deliver(struct qp *qp, const struct shm_cqe *cqe, bool solicited)
 {
 	if (!qp->srq)
 		wq_give_back(&qp->rq);
-	batch_cqe(qp->nic, qp, qp->recv_cq, cqe, solicited);
 	qp->have_recv = false;
+	batch_cqe(qp->nic, qp, qp->recv_cq, cqe, solicited);
 }
 
 /* Whether this packet cannot be accepted until a receive is posted. */

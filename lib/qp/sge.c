@@ -28,7 +28,7 @@ next_piece(struct cursor *c, struct mr_use *use, uint32_t *lkey)
 bool
 sge_gather(struct qp *qp, const struct send_wr *wr, uint64_t off, uint8_t *pkt, uint32_t len)
 {
-	struct cursor c = {wr->sge, wr->sge + wr->nb_sge, off, len};
+	struct cursor c = {wr->sge, wr->sge + wr->wqe.nb_sge, off, len};
 	struct mr_use use = {.pd = qp->pd};
 	uint32_t lkey;
 
@@ -74,7 +74,7 @@ bool
 sge_place_answer(struct qp *qp, const struct send_wr *wr, uint64_t off, const uint8_t *pkt,
                  uint32_t len)
 {
-	struct cursor c = {wr->sge, wr->sge + wr->nb_sge, off, len};
+	struct cursor c = {wr->sge, wr->sge + wr->wqe.nb_sge, off, len};
 
 	return place(qp, c, qp->pd, pkt, BATCH_ANSWER);
 }

@@ -22,6 +22,11 @@ wr_wc_op(uint8_t op)
 	return op < SHM_WR_NB ? wc_ops[op] : SHM_WC_SEND;
 }
 
+/* Binds and invalidations that one QP runs in one turn. Our choice. */
+#define LOCAL_OPS_MAX 32
+/* Rounds in which wr_settle goes on at once: about a thousand completions. Our choice. */
+#define SETTLE_ROUNDS 4
+
 #define OP_BIT(op) (1u << (op))
 #define OPS_SEND (OP_BIT(SHM_WR_SEND) | OP_BIT(SHM_WR_SEND_IMM))
 #define OPS_WRITE (OP_BIT(SHM_WR_WRITE) | OP_BIT(SHM_WR_WRITE_IMM))
@@ -48,22 +53,19 @@ bool
 wq_take_recv(struct wq *wq, struct recv_wr *wr)
 {
 	const struct shm_recv_wqe *slot;
-	const struct shm_sge *sge;
+	struct shm_recv_wqe wqe;
 
 	if (!wq_posted(wq, wq->head))
 		return false;
 	slot = wq_slot(wq, wq->head);
-	sge = (const struct shm_sge *)(slot + 1);
-	wr->wr_id = slot->wr_id;
-	wr->nb_sge = *(const volatile uint32_t *)&slot->nb_sge;
+	shm_copy(&wqe, slot, sizeof(wqe));
+	wr->wr_id = wqe.wr_id;
+	wr->is_bad = wqe.nb_sge > wq->max_sge;
+	wr->nb_sge = wr->is_bad ? 0 : wqe.nb_sge;
+	shm_copy(wr->sge, slot + 1, wr->nb_sge * (uint32_t)sizeof(wr->sge[0]));
 	wr->length = 0;
-	wr->is_bad = wr->nb_sge > wq->max_sge;
-	if (wr->is_bad)
-		wr->nb_sge = 0;
-	for (uint32_t i = 0; i < wr->nb_sge; i++) {
-		wr->sge[i] = sge[i];
+	for (uint32_t i = 0; i < wr->nb_sge; i++)
 		wr->length += wr->sge[i].length;
-	}
 	wq->head++;
 	return true;
 }
@@ -74,9 +76,9 @@ buffers_ok(const struct qp *qp, const struct send_wr *wr)
 {
 	struct mr_use use = {.pd = qp->pd};
 
-	if (OP_BIT(wr->op) & OPS_RD)
+	if (OP_BIT(wr->wqe.op) & OPS_RD)
 		use.access = SHM_ACCESS_LOCAL_WRITE;
-	for (uint32_t i = 0; i < wr->nb_sge; i++) {
+	for (uint32_t i = 0; i < wr->wqe.nb_sge; i++) {
 		use.addr = wr->sge[i].addr;
 		use.len = wr->sge[i].length;
 		if (use.len && !mr_local(qp->nic, wr->sge[i].lkey, &use))
@@ -87,19 +89,20 @@ buffers_ok(const struct qp *qp, const struct send_wr *wr)
 
 /* What is wrong with a request, as a completion status. */
 static uint8_t
-judge(const struct qp *qp, const struct send_wr *wr, uint32_t inline_len)
+judge(const struct qp *qp, const struct send_wr *wr)
 {
-	uint32_t op = OP_BIT(wr->op);
+	const struct shm_send_wqe *wqe = &wr->wqe;
+	uint32_t op = wqe->op < SHM_WR_NB ? OP_BIT(wqe->op) : 0;
 
-	if (!(op & ops_of(qp->type)) || wr->nb_sge > qp->sq.max_sge)
+	if (!(op & ops_of(qp->type)) || wqe->nb_sge > qp->sq.max_sge)
 		return SHM_WC_LOC_QP_OP_ERR;
-	if ((wr->flags & SHM_SEND_INLINE) &&
-	    (inline_len > qp->cap.max_inline || wr->nb_sge || (op & OPS_RD)))
+	if ((wqe->flags & SHM_SEND_INLINE) &&
+	    (wqe->inline_len > qp->cap.max_inline || wqe->nb_sge || (op & OPS_RD)))
 		return SHM_WC_LOC_QP_OP_ERR;
 	if ((op & OPS_RD) && !qp->attr.max_rd_atomic)
 		return SHM_WC_LOC_QP_OP_ERR;
 	if (qp->type == SHM_QPT_UD &&
-	    (wr->ud.qpn > PSN_MASK || !path_is_valid(qp->nic, &wr->ud.av)))
+	    (wqe->ud.qpn > PSN_MASK || !path_is_valid(qp->nic, &wqe->ud.av)))
 		return SHM_WC_LOC_QP_OP_ERR;
 	if (wr->length > WEFT_MAX_MSG || ((op & OPS_ATOMIC) && wr->length != 8) ||
 	    (qp->type == SHM_QPT_UD && wr->length > qp->mtu))
@@ -122,37 +125,22 @@ run_local(struct qp *qp, const struct shm_send_wqe *wqe)
 static void
 take(struct qp *qp)
 {
-	const void *slot = wq_slot(&qp->sq, qp->sq_open);
-	const struct shm_sge *sge;
-	struct shm_send_wqe wqe;
+	const struct shm_send_wqe *slot = wq_slot(&qp->sq, qp->sq_open);
 	struct send_wr *wr = wr_at(qp, qp->sq_open);
 
-	memcpy(&wqe, slot, sizeof(wqe));
-	sge = (const struct shm_sge *)((const char *)slot + sizeof(wqe));
-	wr->wr_id = wqe.wr_id;
+	shm_copy(&wr->wqe, slot, sizeof(wr->wqe));
 	wr->first_psn = wr->end_psn = qp->rel_qp.tx_end_psn;
-	wr->remote_addr = wqe.remote_addr;
-	wr->rkey = wqe.rkey;
-	wr->imm = wqe.imm;
-	wr->op = wqe.op < SHM_WR_NB ? wqe.op : SHM_WR_SEND;
-	wr->flags = wqe.flags;
-	wr->nb_sge = wqe.nb_sge;
 	wr->opened = 0;
 	wr->whole = false;
 	wr->why = QP_REASON_NONE;
-	wr->inline_data = (const uint8_t *)sge;
-	wr->length = wqe.flags & SHM_SEND_INLINE ? wqe.inline_len : 0;
-	memcpy(&wr->ud, &wqe.ud, sizeof(wr->ud));
-	if (wr->nb_sge <= qp->sq.max_sge)
-		for (uint32_t i = 0; i < wr->nb_sge; i++) {
-			wr->sge[i] = sge[i];
+	wr->inline_data = (const uint8_t *)(slot + 1);
+	wr->length = wr->wqe.flags & SHM_SEND_INLINE ? wr->wqe.inline_len : 0;
+	if (wr->wqe.nb_sge <= qp->sq.max_sge) {
+		shm_copy(wr->sge, slot + 1, wr->wqe.nb_sge * (uint32_t)sizeof(wr->sge[0]));
+		for (uint32_t i = 0; i < wr->wqe.nb_sge; i++)
 			wr->length += wr->sge[i].length;
-		}
-	wr->status = wqe.op < SHM_WR_NB ? judge(qp, wr, wqe.inline_len) : SHM_WC_LOC_QP_OP_ERR;
-	if (wr->status == SHM_WC_SUCCESS && (OP_BIT(wr->op) & OPS_LOCAL)) {
-		wr->status = run_local(qp, &wqe);
-		wr->whole = true;
 	}
+	wr->status = judge(qp, wr);
 	qp->sq_open++;
 }
 
@@ -205,16 +193,16 @@ post_message(struct qp *qp, struct send_wr *wr, uint64_t now_ns)
 	uint32_t slot = (uint32_t)rq->tx_end_msn & rq->msg_mask;
 	uint64_t left = wr->length - wr->opened;
 	uint64_t nb_psns = left ? (left + qp->mtu - 1) / qp->mtu : 1;
-	bool rd = OP_BIT(wr->op) & OPS_RD;
+	bool rd = OP_BIT(wr->wqe.op) & OPS_RD;
 
-	if (wr->op == SHM_WR_READ && nb_psns > MSG_PSNS_MAX) {
+	if (wr->wqe.op == SHM_WR_READ && nb_psns > MSG_PSNS_MAX) {
 		nb_psns = MSG_PSNS_MAX;
 		left = MSG_PSNS_MAX * qp->mtu;
 	}
 	qp->msgs[slot] = (struct rel_msg){.msn = rq->tx_end_msn,
 	                                  .first_psn = rq->tx_end_psn,
 	                                  .nb_psns = (uint32_t)nb_psns,
-	                                  .one_pkt = wr->op == SHM_WR_READ};
+	                                  .one_pkt = wr->wqe.op == SHM_WR_READ};
 	qp->tx_msgs[slot] =
 		(struct tx_msg){.wr_idx = qp->sq_open - 1, .offset = wr->opened, .length = left};
 	if (rd)
@@ -230,13 +218,32 @@ post_message(struct qp *qp, struct send_wr *wr, uint64_t now_ns)
 		qp->rel_ops->on_post(qp->rel, &qp->msgs[slot], now_ns);
 }
 
+/* Run in its turn, behind a fence if it asks for one. Local operations need no engine. */
+static void
+open_local(struct qp *qp, struct send_wr *wr)
+{
+	wr->status = run_local(qp, &wr->wqe);
+	wr->whole = wr->status == SHM_WC_SUCCESS;
+	wr_complete_later(qp);
+}
+
+/* Whether a request waits for READs and atomics before it. */
+static bool
+must_wait(const struct qp *qp, const struct send_wr *wr)
+{
+	if ((wr->wqe.flags & SHM_SEND_FENCE) && qp->nb_rd && !wr->opened)
+		return true;
+	return (OP_BIT(wr->wqe.op) & OPS_RD) && qp->nb_rd >= qp->attr.max_rd_atomic;
+}
+
 bool
 wr_open(struct qp *qp, uint64_t now_ns)
 {
-	struct send_wr *wr;
+	uint32_t nb_local = 0;
 
 	while (may_open(qp)) {
-		wr = unfinished(qp);
+		struct send_wr *wr = unfinished(qp);
+
 		if (!wr) {
 			if (!wq_posted(&qp->sq, qp->sq_open))
 				return false;
@@ -245,20 +252,21 @@ wr_open(struct qp *qp, uint64_t now_ns)
 		}
 		if (wr->status != SHM_WC_SUCCESS) {
 			/* It stops what is behind it, and completes when all before it have. */
-			wr->whole = false;
 			wr_complete_later(qp);
 			return false;
 		}
-		if (wr->whole) { /* a local operation */
-			wr_complete_later(qp);
-			continue;
+		if (must_wait(qp, wr))
+			return false;
+		if (!(OP_BIT(wr->wqe.op) & OPS_LOCAL)) {
+			post_message(qp, wr, now_ns);
+			return true;
 		}
-		if ((wr->flags & SHM_SEND_FENCE) && qp->nb_rd && !wr->opened)
+		if (nb_local++ == LOCAL_OPS_MAX) {
+			sched_wake(&qp->nic->sched, &qp->sched, now_ns);
 			return false;
-		if ((OP_BIT(wr->op) & OPS_RD) && qp->nb_rd >= qp->attr.max_rd_atomic)
-			return false;
-		post_message(qp, wr, now_ns);
-		return true;
+		}
+		qp->nic->batch->nb_planned++;
+		open_local(qp, wr);
 	}
 	return false;
 }
@@ -267,11 +275,11 @@ static void
 complete_one(struct qp *qp, const struct send_wr *wr)
 {
 	struct shm_cqe cqe = {
-		.wr_id = wr->wr_id,
+		.wr_id = wr->wqe.wr_id,
 		.ts_ns = qp->nic->now_ns,
 		.byte_len = (uint32_t)wr->length,
 		.qpn = qp->qpn,
-		.op = wr_wc_op(wr->op),
+		.op = wr_wc_op(wr->wqe.op),
 	};
 
 	batch_cqe(qp->nic, qp, qp->send_cq, &cqe, false);
@@ -345,6 +353,31 @@ wr_complete_later(struct qp *qp)
 }
 
 static void
+go_on(struct qp *qp)
+{
+	if (qp->state == SHM_QPS_ERR || qp->state == SHM_QPS_SQE)
+		qp_flush(qp);
+	else
+		wr_complete(qp);
+}
+
+void
+wr_settle(struct nic *nic)
+{
+	struct list todo;
+
+	batch_flush_in(nic);
+	for (int i = 0; i < SETTLE_ROUNDS && !list_is_empty(&nic->done_qps); i++) {
+		list_init(&todo);
+		list_splice_tail(&todo, &nic->done_qps);
+		while (batch_cqe_fits(nic->batch) && !list_is_empty(&todo))
+			go_on(container_of(list_pop(&todo), struct qp, done_link));
+		list_splice_tail(&nic->done_qps, &todo);
+		batch_flush_in(nic);
+	}
+}
+
+static void
 tell_drained(struct qp *qp)
 {
 	if (qp->state != SHM_QPS_SQD || qp->drained_told)
@@ -381,7 +414,11 @@ wr_complete(struct qp *qp)
 		}
 		if (wr->end_psn > una || !wr->whole)
 			break;
-		if (qp->sq_sig_all || (wr->flags & SHM_SEND_SIGNALED))
+		if (!batch_cqe_fits(qp->nic->batch)) {
+			wr_complete_later(qp);
+			break;
+		}
+		if (qp->sq_sig_all || (wr->wqe.flags & SHM_SEND_SIGNALED))
 			complete_one(qp, wr);
 		qp->sq.head++;
 	}

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "qp.h"
 
@@ -17,6 +18,17 @@ static inline void *
 wq_slot(const struct wq *wq, uint32_t idx)
 {
 	return (char *)wq->ring + SHM_WQ_SLOTS + (uint64_t)(idx & (wq->nb_slots - 1)) * wq->stride;
+}
+
+/**
+ * Copy from memory that an application can write: once, so that what is checked is what is used.
+ * The fence keeps the compiler from reading the original again.
+ */
+static inline void
+shm_copy(void *dst, const void *shm, uint32_t len)
+{
+	memcpy(dst, shm, len);
+	atomic_signal_fence(memory_order_seq_cst);
 }
 
 /** WQEs posted from index on; never more than there are slots, whatever the application wrote. */
@@ -76,8 +88,14 @@ bool wr_open(struct qp *qp, uint64_t now_ns);
 /** Complete what can be, from the oldest send on. */
 void wr_complete(struct qp *qp);
 
-/** The same at the end of stack_tx, when the payload of what was planned has been taken. */
+/** The same in the next wr_settle: when payload has been taken, or there is room again. */
 void wr_complete_later(struct qp *qp);
+
+/**
+ * End a burst or a control call: flush, and go on with the QPs that had more to complete than fits.
+ * Bounded: what is left then waits for the next call.
+ */
+void wr_settle(struct nic *nic);
 
 /**
  * The memory of an opened send is gone. No packet of it or behind it leaves any more; when all

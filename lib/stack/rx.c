@@ -9,6 +9,7 @@
 #include "qp.h"
 #include "rc.h"
 #include "resp.h"
+#include "wr.h"
 
 /* The way in. A packet is judged from the outside in; the first thing wrong drops it. */
 
@@ -76,8 +77,9 @@ notice_ecn(struct qp *qp, const struct wire_pkt *w, uint32_t bytes, uint64_t now
 	struct cc_rx rx = {.bytes = bytes, .ce = (w->tos & 3) == ecn_ce};
 
 	nic->stats.np_ecn_marked_roce_packets += rx.ce;
-	if (qp->type == SHM_QPT_UD || !qp->cc_ops->on_rx ||
-	    qp->cc_ops->on_rx(qp->cc, &rx, now_ns) != CC_FEEDBACK_CNP)
+	if (qp->type == SHM_QPT_UD) /* a datagram's sender has no rate that a CNP could cut */
+		return;
+	if (!qp->cc_ops->on_rx || qp->cc_ops->on_rx(qp->cc, &rx, now_ns) != CC_FEEDBACK_CNP)
 		return;
 	qp->cnp_due = true;
 	if (!list_is_linked(&qp->resp_link))
@@ -198,10 +200,10 @@ stack_rx(struct nic *nic, struct pkt **pkts, uint32_t n, uint64_t now_ns)
 	nic->now_ns = now_ns;
 	nb = parse_all(nic, pkts, n, w, roce, now_ns);
 	for (uint32_t i = 0; i < nb; i++) {
-		if (nic->batch->nb_runs_in + BATCH_PKT_RUNS > BATCH_RUNS)
+		if (!batch_in_fits(nic->batch))
 			batch_flush_in(nic);
 		rx_roce(nic, roce[i], &w[i], now_ns);
 	}
-	batch_flush_in(nic);
+	wr_settle(nic);
 	pkt_free(pkts, n);
 }

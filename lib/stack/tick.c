@@ -4,6 +4,7 @@
 #include "batch.h"
 #include "comp.h"
 #include "qp.h"
+#include "wr.h"
 
 static void
 rx_loop(struct nic *nic, uint64_t now_ns)
@@ -24,9 +25,12 @@ stack_tick(struct nic *nic, uint64_t now_ns)
 
 	nic->now_ns = now_ns;
 	rx_loop(nic, now_ns);
-	while ((t = wheel_expired(&nic->wheel, now_ns)))
+	while ((t = wheel_expired(&nic->wheel, now_ns))) {
+		if (!batch_cqe_fits(nic->batch))
+			batch_flush_in(nic);
 		comp_timer(container_of(t, struct qp, timer), now_ns);
-	batch_flush_in(nic);
+	}
+	wr_settle(nic);
 }
 
 uint64_t
@@ -39,7 +43,7 @@ stack_next_ns(const struct nic *nic)
 	};
 	uint64_t min = NEVER_NS;
 
-	if (!list_is_empty(&nic->resp_qps) || nic->loop.nb_pkts)
+	if (!list_is_empty(&nic->resp_qps) || !list_is_empty(&nic->done_qps) || nic->loop.nb_pkts)
 		return 0;
 	for (uint32_t i = 0; i < sizeof(next) / sizeof(next[0]); i++)
 		min = next[i] < min ? next[i] : min;

@@ -15,7 +15,7 @@
 static bool
 room(const struct nic *nic, uint32_t max)
 {
-	return nic->batch->nb_out < max && batch_out_fits(nic->batch, nic->conf.pool);
+	return nic->batch->nb_planned < max && batch_out_fits(nic->batch, nic->conf.pool);
 }
 
 /* Acknowledgements wait for no pace: they let the peer go on. One per QP and turn. */
@@ -27,6 +27,7 @@ plan_acks(struct nic *nic, uint32_t max)
 
 		if (!qp->cnp_due && !resp_is_ack(qp))
 			continue;
+		nic->batch->nb_planned++;
 		resp_tx_ack(qp);
 		if (qp->cnp_due || resp_is_ack(qp))
 			list_add_tail(&nic->resp_qps, &qp->resp_link);
@@ -60,6 +61,7 @@ plan_turn(struct qp *qp, uint32_t max, uint64_t now_ns)
 		uint32_t bytes = plan_one(qp, now_ns);
 
 		more = bytes != 0;
+		nic->batch->nb_planned += more;
 		if (more)
 			sched_sent(&qp->sched, bytes, req_rate_bps(qp), now_ns);
 	}
@@ -67,14 +69,6 @@ plan_turn(struct qp *qp, uint32_t max, uint64_t now_ns)
 		wr_complete_later(qp);
 	comp_arm(qp);
 	sched_done(&nic->sched, &qp->sched, more, now_ns);
-}
-
-/* Requests without an answer are done when their payload has been taken. */
-static void
-complete_done(struct nic *nic)
-{
-	while (!list_is_empty(&nic->done_qps))
-		wr_complete(container_of(list_pop(&nic->done_qps), struct qp, done_link));
 }
 
 static void
@@ -109,6 +103,7 @@ stack_tx(struct nic *nic, struct pkt **pkts, uint32_t max, uint64_t now_ns)
 	nic->now_ns = now_ns;
 	if (max > STACK_BURST)
 		max = STACK_BURST;
+	nic->batch->nb_planned = 0;
 	n = neigh_tx(nic->neigh, pkts, max, now_ns);
 	plan_acks(nic, max - n);
 	while (room(nic, max - n) && (e = sched_next(&nic->sched, now_ns)))
@@ -116,7 +111,6 @@ stack_tx(struct nic *nic, struct pkt **pkts, uint32_t max, uint64_t now_ns)
 	nb = batch_flush_out(nic, pkts + n);
 	count(nic, pkts, n + nb);
 	n += keep_own(nic, pkts + n, nb);
-	complete_done(nic);
-	batch_flush_in(nic);
+	wr_settle(nic); /* requests without an answer are done when their payload has been taken */
 	return n;
 }

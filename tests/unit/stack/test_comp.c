@@ -129,9 +129,9 @@ Test(comp, each_fatal_nak_has_its_status_and_the_rest_is_flushed)
 		/* What is posted later is flushed. */
 		peer_post(&p, SHM_WR_WRITE, 9, 8);
 		app_post_recv(&p.qp, 10, NULL, 0);
+		peer_go(&p);
 		peer_expect(&p.qp.scq, 9, SHM_WC_WR_FLUSH_ERR);
 		peer_expect(&p.qp.rcq, 10, SHM_WC_WR_FLUSH_ERR);
-		peer_go(&p);
 		cr_expect_eq(p.nb_out, 0);
 		peer_close(&p);
 	}
