@@ -41,11 +41,11 @@ same_transport(const struct qp *qp, uint8_t opcode)
 	return opcode == OP_CNP || (opcode & 0xe0) == transport[qp->type];
 }
 
-/* The QP of a packet whose ICRC is right, if it may have it; else the drop is counted. */
-static struct qp *
-qp_of(struct nic *nic, const struct wire_pkt *w)
+/* Whether a packet whose ICRC is right is for this QP (NULL = there is none); else it is counted.
+ */
+static bool
+may_have(struct nic *nic, const struct qp *qp, const struct wire_pkt *w)
 {
-	struct qp *qp = qp_find(nic, w->dest_qpn);
 	enum drop why;
 
 	if (!qp)
@@ -61,9 +61,9 @@ qp_of(struct nic *nic, const struct wire_pkt *w)
 	                                          memcmp(&w->dst, &qp->own_ip, sizeof(w->dst)))
 		why = DROP_ADDRESS;
 	else
-		return qp;
+		return true;
 	nic_drop(nic, why);
-	return NULL;
+	return false;
 }
 
 /*
@@ -105,17 +105,25 @@ notice_peer(struct qp *qp)
 	qp->nic->conf.driver->event(qp->owner, SHM_EVENT_COMM_EST, qp->cookie);
 }
 
+/* A RoCE packet between the two passes over a burst. */
+struct rx_pkt {
+	struct wire_pkt w;
+	const struct pkt *pkt;
+	struct qp *qp; /* NULL = there is none */
+};
+
 static void
-rx_roce(struct nic *nic, const struct pkt *p, const struct wire_pkt *w, uint64_t now_ns)
+rx_roce(struct nic *nic, const struct rx_pkt *rx, uint64_t now_ns)
 {
-	struct qp *qp;
+	const struct wire_pkt *w = &rx->w;
+	const struct pkt *p = rx->pkt;
+	struct qp *qp = rx->qp;
 
 	if (!wire_icrc_ok(p->data, w)) {
 		nic_drop(nic, DROP_ICRC);
 		return;
 	}
-	qp = qp_of(nic, w);
-	if (!qp)
+	if (!may_have(nic, qp, w))
 		return;
 	if (w->opcode == OP_CNP) {
 		on_cnp(qp, now_ns);
@@ -166,24 +174,32 @@ rx_other(struct nic *nic, const struct pkt *p, enum wire_kind kind, enum wire_ba
 
 /* Read the headers of a burst, and ask for the QPs' memory while the next is read. */
 static uint32_t
-parse_all(struct nic *nic, struct pkt **pkts, uint32_t n, struct wire_pkt *w, struct pkt **roce,
-          uint64_t now_ns)
+parse_all(struct nic *nic, struct pkt **pkts, uint32_t n, struct rx_pkt *rx, uint64_t now_ns)
 {
+	const struct qp *last = NULL;
 	uint32_t nb = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
+		struct rx_pkt *r = &rx[nb];
 		enum wire_bad bad;
-		enum wire_kind kind = wire_parse(pkts[i]->data, pkts[i]->len, &w[nb], &bad);
+		enum wire_kind kind = wire_parse(pkts[i]->data, pkts[i]->len, &r->w, &bad);
 
 		nic->stats.rx_bytes += pkts[i]->len;
 		if (kind != WIRE_ROCE) {
 			rx_other(nic, pkts[i], kind, bad, now_ns);
-		} else if (!for_us(nic, pkts[i]->data)) {
-			nic_drop(nic, DROP_NOT_ROCE);
-		} else {
-			qp_prefetch(qp_find(nic, w[nb].dest_qpn));
-			roce[nb++] = pkts[i];
+			continue;
 		}
+		if (!for_us(nic, pkts[i]->data)) {
+			nic_drop(nic, DROP_NOT_ROCE);
+			continue;
+		}
+		r->pkt = pkts[i];
+		r->qp = last && last->qpn == r->w.dest_qpn ? rx[nb - 1].qp
+		                                           : qp_find(nic, r->w.dest_qpn);
+		if (r->qp != last)
+			qp_prefetch(r->qp);
+		last = r->qp;
+		nb++;
 	}
 	nic->stats.rx_packets += n;
 	return nb;
@@ -192,17 +208,16 @@ parse_all(struct nic *nic, struct pkt **pkts, uint32_t n, struct wire_pkt *w, st
 void
 stack_rx(struct nic *nic, struct pkt **pkts, uint32_t n, uint64_t now_ns)
 {
-	struct wire_pkt w[STACK_BURST];
-	struct pkt *roce[STACK_BURST];
+	struct rx_pkt rx[STACK_BURST];
 	uint32_t nb;
 
 	assert(n <= STACK_BURST);
 	nic->now_ns = now_ns;
-	nb = parse_all(nic, pkts, n, w, roce, now_ns);
+	nb = parse_all(nic, pkts, n, rx, now_ns);
 	for (uint32_t i = 0; i < nb; i++) {
 		if (!batch_in_fits(nic->batch))
 			batch_flush_in(nic);
-		rx_roce(nic, roce[i], &w[i], now_ns);
+		rx_roce(nic, &rx[i], now_ns);
 	}
 	wr_settle(nic);
 	pkt_free(pkts, n);
