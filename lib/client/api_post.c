@@ -175,8 +175,10 @@ weft_poll(struct weft_cq *cq, struct weft_completion *list, int max)
 
 	ring_lock(&cq->lock);
 	while (nb < max && (cqe = ring_cq_peek(&cq->ring))) {
-		if (cqe->status != RING_CQE_GONE)
+		if (cqe->status != RING_CQE_GONE) {
 			fill_completion(&list[nb++], cqe);
+			client_cq_took(cq->weft, cqe);
+		}
 		ring_cq_pop(&cq->ring);
 	}
 	ring_cq_publish(&cq->ring);

@@ -33,13 +33,16 @@ struct client_obj {
 	void *user;
 };
 
-/** Table of live objects. A cookie is generation << 32 | index; a stale one finds nothing. */
-struct client_table {
-	struct client_slot {
-		struct client_obj *obj; /**< NULL = free */
-		uint32_t generation;
-	} * slots;
-	uint32_t nb_slots, nb_used;
+/** As many objects as the daemon grants. */
+#define CLIENT_MAX_OBJS (WEFT_MAX_QP + WEFT_MAX_CQ + WEFT_MAX_SRQ)
+
+/**
+ * Table of live objects. A cookie is generation << 32 | index; a stale one finds nothing. Pollers
+ * read it without a lock, so it does not move.
+ */
+struct client_slot {
+	struct client_obj *_Atomic obj; /**< NULL = free */
+	uint32_t generation;
 };
 
 struct weft_channel {
@@ -103,8 +106,9 @@ struct weft {
 
 	_Atomic bool dead; /**< the daemon is gone */
 	bool told_fatal;
-	pthread_mutex_t obj_lock; /**< guards what follows */
-	struct client_table table;
+	pthread_mutex_t obj_lock;  /**< guards what follows */
+	struct client_slot *slots; /**< CLIENT_MAX_OBJS */
+	uint32_t nb_slots;         /**< ever used */
 	struct weft_qp *qps;
 	struct weft_channel *channels;
 };
@@ -267,6 +271,29 @@ client_received(struct weft *weft, struct ring_wq *rq, uint32_t bell, uint32_t n
 {
 	if (nb && ring_wq_publish_quiet(rq, nb))
 		ring_bell(weft->bell, bell, weft->bell_fd);
+}
+
+/**
+ * A completion was taken from the ring of a locked CQ: its request is no longer outstanding, and
+ * with a send those before it. The QP exists: destroying it needs the lock to remove this entry.
+ */
+static inline void
+client_cq_took(struct weft *weft, const struct shm_cqe *cqe)
+{
+	uint32_t idx = (uint32_t)cqe->cookie, nb;
+	struct weft_qp *qp;
+
+	if (idx >= CLIENT_MAX_OBJS)
+		return;
+	qp = (struct weft_qp *)atomic_load_explicit(&weft->slots[idx].obj, memory_order_acquire);
+	if (!qp || qp->obj.cookie != cqe->cookie || qp->obj.kind != CLIENT_QP)
+		return;
+	if (cqe->op < SHM_WC_RECV) {
+		atomic_store_explicit(&qp->sq.done, cqe->wqe_idx + 1, memory_order_release);
+	} else if (!qp->srq) {
+		nb = atomic_load_explicit(&qp->rq.done, memory_order_relaxed);
+		atomic_store_explicit(&qp->rq.done, nb + 1, memory_order_release);
+	}
 }
 
 /* ---- regions.c ---- */

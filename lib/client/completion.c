@@ -105,21 +105,23 @@ static const uint8_t done_as[SHM_WR_NB] = {
 	[SHM_WR_BIND_MW] = SHM_WC_BIND_MW,     [SHM_WR_SEND_INV] = SHM_WC_SEND,
 };
 
-/** Take the oldest request that was never completed; NULL if there is none. */
+/** Take the oldest request that is outstanding; NULL if there is none. */
 static const void *
 flush_one(struct ring_wq *wq)
 {
-	uint32_t head, tail;
+	_Atomic uint32_t *next;
+	uint32_t idx, tail;
 
 	if (!wq->shm)
 		return NULL;
-	/* The daemon is dead: its index is ours now. A poster may still move the tail. */
-	head = atomic_load(&wq->shm->ring.head);
+	/* The daemon is dead: its index of an SRQ is ours now. A poster may still move the tail. */
+	next = wq->is_srq ? &wq->shm->ring.head : &wq->done;
+	idx = atomic_load(next);
 	tail = atomic_load(&wq->shm->ring.tail);
-	if (head == tail || tail - head > wq->mask + 1)
+	if (idx == tail || tail - idx > wq->mask + 1)
 		return NULL;
-	atomic_store(&wq->shm->ring.head, head + 1);
-	return wq->slots + (size_t)(head & wq->mask) * wq->stride;
+	atomic_store(next, idx + 1);
+	return wq->slots + (size_t)(idx & wq->mask) * wq->stride;
 }
 
 static bool

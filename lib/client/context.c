@@ -98,7 +98,7 @@ free_weft(struct weft *weft)
 		munmap(weft->arena, weft->info.arena_bytes);
 	pthread_mutex_destroy(&weft->ctl_lock);
 	pthread_mutex_destroy(&weft->obj_lock);
-	free(weft->table.slots);
+	free(weft->slots);
 	free(weft);
 }
 
@@ -115,6 +115,11 @@ client_open(const char *name, struct weft **out)
 	weft = calloc(1, sizeof(*weft));
 	if (!weft)
 		return -ENOMEM;
+	weft->slots = calloc(CLIENT_MAX_OBJS, sizeof(*weft->slots));
+	if (!weft->slots) {
+		free(weft);
+		return -ENOMEM;
+	}
 	weft->ctl_fd = weft->bell_fd = weft->events_fd = weft->uffd_dev = -1;
 	weft->arena = MAP_FAILED;
 	pthread_mutex_init(&weft->ctl_lock, NULL);

@@ -1,67 +1,49 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "client.h"
 
 /* ---- cookies ---- */
 
-static int
-grow(struct client_table *table)
-{
-	uint32_t nb = table->nb_slots ? 2 * table->nb_slots : 64;
-	struct client_slot *slots = realloc(table->slots, nb * sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	memset(slots + table->nb_slots, 0, (nb - table->nb_slots) * sizeof(*slots));
-	table->slots = slots;
-	table->nb_slots = nb;
-	return 0;
-}
-
 int
 client_register(struct weft *weft, struct client_obj *obj, enum client_kind kind)
 {
-	struct client_table *table = &weft->table;
 	uint32_t i = 0;
-	int err = 0;
 
 	pthread_mutex_lock(&weft->obj_lock);
-	if (table->nb_used == table->nb_slots)
-		err = grow(table);
-	if (!err) {
-		while (table->slots[i].obj)
-			i++;
-		table->slots[i].obj = obj;
-		table->nb_used++;
+	while (i < CLIENT_MAX_OBJS && atomic_load(&weft->slots[i].obj))
+		i++;
+	if (i < CLIENT_MAX_OBJS) {
 		obj->kind = kind;
 		/* Never 0: generations start at 1. */
-		obj->cookie = (uint64_t)++table->slots[i].generation << 32 | i;
+		obj->cookie = (uint64_t)++weft->slots[i].generation << 32 | i;
 		obj->nb_comp_events = obj->nb_async_events = 0;
+		if (i >= weft->nb_slots)
+			weft->nb_slots = i + 1;
+		atomic_store(&weft->slots[i].obj, obj);
 	}
 	pthread_mutex_unlock(&weft->obj_lock);
-	return err;
+	return i < CLIENT_MAX_OBJS ? 0 : -ENOMEM;
 }
 
 void
 client_unregister(struct weft *weft, struct client_obj *obj)
 {
 	pthread_mutex_lock(&weft->obj_lock);
-	weft->table.slots[(uint32_t)obj->cookie].obj = NULL;
-	weft->table.nb_used--;
+	atomic_store(&weft->slots[(uint32_t)obj->cookie].obj, NULL);
 	pthread_mutex_unlock(&weft->obj_lock);
 }
 
 /** The object of a cookie if it still lives and is of that kind. Called with obj_lock. */
 static struct client_obj *
-find(const struct client_table *table, uint64_t cookie, enum client_kind kind)
+find(const struct weft *weft, uint64_t cookie, enum client_kind kind)
 {
 	uint32_t idx = (uint32_t)cookie;
-	struct client_obj *obj = idx < table->nb_slots ? table->slots[idx].obj : NULL;
+	struct client_obj *obj = NULL;
 
+	if (idx < CLIENT_MAX_OBJS)
+		obj = atomic_load(&weft->slots[idx].obj);
 	return obj && obj->cookie == cookie && obj->kind == kind ? obj : NULL;
 }
 
@@ -129,10 +111,10 @@ client_channel_fini(struct weft_channel *channel)
 static struct weft_cq *
 next_armed(struct weft_channel *channel)
 {
-	struct client_table *table = &channel->weft->table;
+	struct weft *weft = channel->weft;
 
-	for (uint32_t i = 0; i < table->nb_slots; i++) {
-		struct client_obj *obj = table->slots[i].obj;
+	for (uint32_t i = 0; i < weft->nb_slots; i++) {
+		struct client_obj *obj = atomic_load(&weft->slots[i].obj);
 		struct weft_cq *cq = (struct weft_cq *)obj;
 
 		if (obj && obj->kind == CLIENT_CQ && cq->channel == channel &&
@@ -158,7 +140,7 @@ client_channel_next(struct weft_channel *channel, struct weft_cq **out)
 			client_die(weft);
 		pthread_mutex_lock(&weft->obj_lock);
 		obj = err ? (struct client_obj *)next_armed(channel)
-		          : find(&weft->table, cookie, CLIENT_CQ);
+		          : find(weft, cookie, CLIENT_CQ);
 		if (obj)
 			obj->nb_comp_events++;
 		pthread_mutex_unlock(&weft->obj_lock);
@@ -215,7 +197,7 @@ client_event_next(struct weft *weft, struct client_event *event)
 		if (kind == CLIENT_NONE)
 			return 0;
 		pthread_mutex_lock(&weft->obj_lock);
-		event->obj = find(&weft->table, msg.cookie, kind);
+		event->obj = find(weft, msg.cookie, kind);
 		if (event->obj)
 			event->obj->nb_async_events++;
 		pthread_mutex_unlock(&weft->obj_lock);

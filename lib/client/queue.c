@@ -55,6 +55,7 @@ client_srq_init(struct weft_srq *srq, struct weft *weft, uint32_t pd, uint32_t *
 		              ? take_wq_ring(&srq->rq, weft, &msg.ring, msg.max_wr, msg.max_sge,
 		                             recv_stride(msg.max_sge))
 		              : -EPROTO;
+		srq->rq.is_srq = true;
 		if (err)
 			ctl_call_handle(weft, CTL_DESTROY_SRQ, msg.handle);
 	}
@@ -214,13 +215,13 @@ client_qp_modify(struct weft_qp *qp, const struct shm_qp_attr *attr, uint32_t ma
 	err = ctl_call(qp->weft, CTL_MODIFY_QP, &msg, sizeof(msg), 0, NULL, 0);
 	if (!err) {
 		qp->state = SHM_QPS_RESET;
-		ring_wq_resync(&qp->sq);
-		ring_wq_resync(&qp->rq);
+		/* In this order: a poller must not count an old completion afterwards. */
+		forget_completions(qp);
+		ring_wq_drop(&qp->sq);
+		ring_wq_drop(&qp->rq);
 	}
 	ring_unlock(&qp->rq.lock);
 	ring_unlock(&qp->sq.lock);
-	if (!err)
-		forget_completions(qp);
 	return err;
 }
 

@@ -68,7 +68,9 @@ struct ring_wq {
 	uint32_t max_sge;
 	uint32_t max_inline; /**< bytes; 0 for receive queues */
 	uint32_t tail;       /**< requests published */
-	uint32_t head;       /**< slots given back, as last seen */
+	/** Requests that are no longer outstanding: polled; of an SRQ: given back, as last seen. */
+	_Atomic uint32_t done;
+	bool is_srq;
 	struct ring_lock lock;
 };
 
@@ -82,11 +84,16 @@ ring_wq_slot(struct ring_wq *wq, uint32_t ahead)
 {
 	uint32_t idx = wq->tail + ahead;
 
-	if (idx - wq->head >= wq->max_wr) {
-		if (!wq->shm)
+	/* Acquire: whoever polled the completion has seen that the daemon is through with the slot.
+	 */
+	if (idx - atomic_load_explicit(&wq->done, memory_order_acquire) >= wq->max_wr) {
+		uint32_t head;
+
+		if (!wq->is_srq)
 			return NULL;
-		wq->head = atomic_load_explicit(&wq->shm->ring.head, memory_order_acquire);
-		if (idx - wq->head >= wq->max_wr)
+		head = atomic_load_explicit(&wq->shm->ring.head, memory_order_acquire);
+		atomic_store_explicit(&wq->done, head, memory_order_relaxed);
+		if (idx - head >= wq->max_wr)
 			return NULL;
 	}
 	return wq->slots + (size_t)(idx & wq->mask) * wq->stride;
@@ -112,12 +119,11 @@ ring_wq_publish_quiet(struct ring_wq *wq, uint32_t nb)
 	return atomic_load(&wq->shm->need_bell);
 }
 
-/** The queue was emptied by the daemon (RESET). */
+/** The daemon dropped everything (RESET), and its completions are gone as well. */
 static inline void
-ring_wq_resync(struct ring_wq *wq)
+ring_wq_drop(struct ring_wq *wq)
 {
-	if (wq->shm)
-		wq->head = atomic_load_explicit(&wq->shm->ring.head, memory_order_acquire);
+	atomic_store_explicit(&wq->done, wq->tail, memory_order_release);
 }
 
 /** Ring for queue idx, whose tail is published; fd wakes a daemon that sleeps. */
@@ -176,8 +182,8 @@ ring_cq_publish(struct ring_cq *cq)
 
 /**
  * Ask for one notification; the caller must then poll once more. The daemon publishes an entry and
- * exchanges the flag, we exchange it and look at the entries: whoever comes second sees what the
- * other did, because both read and write in one step.
+ * then looks at the flag, we set the flag and then look at the entries, all of it sequentially
+ * consistent: one of the two sees the other.
  * A wish for any completion is not narrowed to solicited ones.
  */
 static inline void
@@ -189,6 +195,8 @@ ring_cq_arm(struct ring_cq *cq, enum shm_arm arm)
 		atomic_compare_exchange_strong(&cq->shm->armed, &none, arm);
 	else
 		atomic_exchange(&cq->shm->armed, arm);
+	/* Not the acquire load of peek, which the exchange does not order on every CPU. */
+	cq->tail = atomic_load(&cq->shm->ring.tail);
 }
 
 /** Mark all unread entries of a QP: poll skips them. */

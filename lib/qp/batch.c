@@ -145,8 +145,9 @@ batch_cqe(struct nic *nic, struct qp *qp, struct cq *cq, const struct shm_cqe *c
 	struct batch *b = nic->batch;
 
 	assert(b->nb_cqes < BATCH_CQES);
-	b->cqes[b->nb_cqes++] =
+	b->cqes[b->nb_cqes] =
 		(struct pending_cqe){.cq = cq, .qp = qp, .solicited = solicited, .cqe = *cqe};
+	b->cqes[b->nb_cqes++].cqe.cookie = qp->cookie;
 }
 
 /* How many runs from here on are one linear range of the same unmapped memory. */

@@ -86,6 +86,7 @@ flush_cqe(struct qp *qp, struct cq *cq, uint64_t wr_id, uint8_t status, uint8_t 
 		.wr_id = wr_id,
 		.ts_ns = qp->nic->now_ns,
 		.qpn = qp->qpn,
+		.wqe_idx = qp->sq.head, /* means nothing for a receive */
 		.vendor_err = qp->error.why,
 		.status = status ? status : SHM_WC_WR_FLUSH_ERR,
 		.op = op,

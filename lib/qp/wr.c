@@ -279,6 +279,7 @@ complete_one(struct qp *qp, const struct send_wr *wr)
 		.ts_ns = qp->nic->now_ns,
 		.byte_len = (uint32_t)wr->length,
 		.qpn = qp->qpn,
+		.wqe_idx = qp->sq.head,
 		.op = wr_wc_op(wr->wqe.op),
 	};
 

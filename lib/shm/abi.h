@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 /** Both ends must speak the same version; it changes with any change on this page. */
-#define WEFT_ABI_VERSION 1
+#define WEFT_ABI_VERSION 2
 
 /* ---- limits: what query_device states, and what the daemon enforces ---- */
 #define WEFT_MAX_QP 4096        /**< per client; also SRQs share the doorbell bits */
@@ -44,11 +44,11 @@ struct shm_ring {
 };
 
 /**
- * Send or receive queue, or SRQ: producer is the application. A slot is free again when its work
- * request is complete, one of an SRQ when the daemon has taken it for a message. The daemon gives a
- * slot back just before the completion shows: who sees one finds room for the next. When the daemon
- * dies, the application flushes what lies between head and tail itself. A QP that is moved to RESET
- * has its heads set to its tails.
+ * Send or receive queue, or SRQ: producer is the application. The daemon gives a slot back when its
+ * work request is complete, just before the completion shows; one of an SRQ when it has taken it for
+ * a message. To verbs a request is outstanding until its completion is polled, so the application
+ * reuses a slot only then (one of an SRQ as soon as it is given back), and when the daemon dies it
+ * knows what to flush itself. A QP that is moved to RESET has its heads set to its tails.
  */
 struct shm_wq {
 	struct shm_ring ring;
@@ -200,7 +200,10 @@ struct shm_cqe {
 	uint8_t op;          /**< enum shm_wc_op */
 	uint8_t flags;       /**< enum shm_wc_flag */
 	uint8_t sl;          /**< UD: 2 = IPv4, 1 = IPv6 in the low bits, as mlx5 says it */
-	uint8_t zero[18];
+	uint8_t zero[2];
+	uint32_t wqe_idx;    /**< of a send: its index in the queue, free running */
+	uint64_t cookie;     /**< of the QP */
+	uint64_t zero2;
 };
 static_assert(sizeof(struct shm_cqe) == 64, "a cache line");
 

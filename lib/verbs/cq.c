@@ -116,8 +116,10 @@ take(struct weft_cq *cq, int max, struct ibv_wc *wc)
 	int nb = 0;
 
 	while (nb < max && (cqe = ring_cq_peek(&cq->ring))) {
-		if (cqe->status != RING_CQE_GONE)
+		if (cqe->status != RING_CQE_GONE) {
 			fill_wc(&wc[nb++], cqe);
+			client_cq_took(cq->weft, cqe);
+		}
 		ring_cq_pop(&cq->ring);
 	}
 	if (cq->ring.head != head)

@@ -19,7 +19,9 @@ advance(struct shim_cq *cq)
 
 	while ((cqe = ring_cq_peek(&cq->weft.ring)) && cqe->status == RING_CQE_GONE)
 		ring_cq_pop(&cq->weft.ring);
-	if (!cqe && client_cq_flush(&cq->weft, &cq->flushed))
+	if (cqe)
+		client_cq_took(cq->weft.weft, cqe);
+	else if (client_cq_flush(&cq->weft, &cq->flushed))
 		cqe = &cq->flushed;
 	cq->cur = cqe;
 	if (!cqe)

@@ -30,6 +30,7 @@ struct fake_qp {
 	bool used;
 	uint8_t state;
 	bool sig_all;
+	uint64_t cookie;
 	struct fake_cq *send_cq, *recv_cq;
 	struct shm_wq *sq, *rq;
 	uint32_t sq_slots, sq_stride, rq_slots, rq_stride;
@@ -221,6 +222,7 @@ do_qp(struct conn *conn, union ctl_msg *msg)
 	*qp = (struct fake_qp){
 		.used = true,
 		.sig_all = in->sq_sig_all,
+		.cookie = in->cookie,
 		.send_cq = &conn->cqs[in->send_cq],
 		.recv_cq = &conn->cqs[in->recv_cq],
 		.sq_slots = power_of_two(in->cap.max_send_wr),
@@ -411,6 +413,7 @@ loop_back(struct fake_qp *qp, uint32_t qpn, const struct shm_send_wqe *wqe)
 				      .wr_id = recv->wr_id,
 				      .op = SHM_WC_RECV,
 				      .qpn = qpn,
+				      .cookie = qp->cookie,
 				      .byte_len = wqe->inline_len,
 				      .imm = wqe->imm,
 				      .flags = wqe->op == SHM_WR_SEND_IMM ? SHM_WC_WITH_IMM : 0,
@@ -431,8 +434,11 @@ work(struct conn *conn, uint32_t i)
 		struct shm_send_wqe *wqe =
 			(struct shm_send_wqe *)((uint8_t *)(qp->sq + 1) +
 		                                (head & (qp->sq_slots - 1)) * qp->sq_stride);
-		struct shm_cqe cqe = {
-			.wr_id = wqe->wr_id, .op = done_as[wqe->op], .qpn = 0x100 + i};
+		struct shm_cqe cqe = {.wr_id = wqe->wr_id,
+		                      .op = done_as[wqe->op],
+		                      .qpn = 0x100 + i,
+		                      .wqe_idx = head,
+		                      .cookie = qp->cookie};
 
 		memcpy((void *)&view(conn)->wqe, wqe, 64);
 		memcpy((void *)view(conn)->behind, wqe + 1, qp->sq_stride > 64 ? 64 : 0);

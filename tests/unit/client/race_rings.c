@@ -130,7 +130,8 @@ main(void)
 	                      .slots = (uint8_t *)shm_sq + SHM_WQ_SLOTS,
 	                      .mask = NB_SLOTS - 1,
 	                      .stride = 64,
-	                      .max_wr = NB_SLOTS - 3};
+	                      .max_wr = NB_SLOTS - 3,
+	                      .is_srq = true};
 	cq = (struct ring_cq){.shm = shm_cq,
 	                      .slots = (struct shm_cqe *)((uint8_t *)shm_cq + SHM_CQ_SLOTS),
 	                      .mask = NB_SLOTS - 1};

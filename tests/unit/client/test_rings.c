@@ -23,7 +23,7 @@ new_wq(uint32_t max_wr, uint32_t start)
 		.stride = 64,
 		.max_wr = max_wr,
 		.tail = start,
-		.head = start,
+		.done = start,
 	};
 }
 
@@ -31,19 +31,28 @@ Test(rings, a_queue_holds_exactly_what_was_granted)
 {
 	static const struct {
 		uint32_t max_wr, start;
-	} rows[] = {{1, 0}, {5, 0}, {8, 0}, {5, 0xfffffffe}, {8, 0xfffffffb}};
+		bool is_srq;
+	} rows[] = {
+		{1, 0, false},          {5, 0, false},         {8, 0, true},
+		{5, 0xfffffffe, false}, {8, 0xfffffffb, true},
+	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct ring_wq wq = new_wq(rows[i].max_wr, rows[i].start);
 		uint8_t *first = ring_wq_slot(&wq, 0);
 
+		wq.is_srq = rows[i].is_srq;
 		for (uint32_t n = 0; n < rows[i].max_wr; n++)
 			cr_expect_not_null(ring_wq_slot(&wq, n), "row %zu", i);
 		cr_expect_null(ring_wq_slot(&wq, rows[i].max_wr), "row %zu", i);
 		ring_wq_publish(&wq, rows[i].max_wr);
 		cr_expect_eq(atomic_load(&wq.shm->ring.tail), rows[i].start + rows[i].max_wr);
 		cr_expect_null(ring_wq_slot(&wq, 0), "row %zu", i);
+		/* Given back is enough for an SRQ; others wait for the completion to be polled. */
 		atomic_fetch_add(&wq.shm->ring.head, 1);
+		cr_expect_eq(ring_wq_slot(&wq, 0) != NULL, rows[i].is_srq, "row %zu", i);
+		if (!rows[i].is_srq)
+			atomic_fetch_add(&wq.done, 1);
 		cr_expect_not_null(ring_wq_slot(&wq, 0), "row %zu", i);
 		cr_expect_null(ring_wq_slot(&wq, 1), "row %zu", i);
 		cr_expect_eq(first, wq.slots + (rows[i].start & 7) * 64);
@@ -63,6 +72,7 @@ Test(rings, a_lying_head_never_leads_out_of_the_slots)
 	static const uint32_t heads[] = {1, 9, 0x7fffffff, 0x80000000, 0xffffffff};
 	struct ring_wq wq = new_wq(8, 0);
 
+	wq.is_srq = true;
 	ring_wq_publish(&wq, 8);
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
 		uint8_t *slot;
@@ -226,6 +236,7 @@ Test(rings, posts_of_several_threads_arrive_whole_and_in_each_threads_order)
 	pthread_t threads[3];
 
 	shared = new_wq(6, 0xfffffff0);
+	shared.is_srq = true;
 	for (uintptr_t i = 0; i < 3; i++)
 		pthread_create(&threads[i], NULL, post_many, (void *)i);
 	for (uint32_t head = 0xfffffff0, n = 0; n < 3 * NB_PER_THREAD; n++, head++) {

@@ -16,12 +16,7 @@ send_one(uint64_t wr_id, enum ibv_wr_opcode opcode)
 	                         .send_flags = IBV_SEND_SIGNALED},
 			   *bad;
 
-	int err;
-
-	do
-		err = ibv_post_send(world_qp, &wr, &bad);
-	while (err == ENOMEM);
-	cr_assert_eq(err, 0);
+	cr_assert_eq(ibv_post_send(world_qp, &wr, &bad), 0);
 }
 
 static void
@@ -107,13 +102,13 @@ Test(cq, entries_survive_a_resize)
 {
 	world_start(NULL, IBV_QPT_RC);
 	for (uint64_t i = 0; i < 10; i++) {
+		if (i >= 4)
+			cr_expect_eq(world_poll().wr_id, i - 4);
 		send_one(i, IBV_WR_RDMA_WRITE);
-		if (i % 4 == 3)
-			cr_expect_eq(world_poll().wr_id, i / 4);
 	}
 	cr_expect_eq(ibv_resize_cq(world_cq, 100), 0);
 	cr_expect_geq(world_cq->cqe, 100);
-	for (uint64_t i = 2; i < 10; i++)
+	for (uint64_t i = 6; i < 10; i++)
 		cr_expect_eq(world_poll().wr_id, i);
 	cr_expect_eq(ibv_resize_cq(world_cq, 0), EINVAL);
 	cr_expect_eq(ibv_resize_cq(world_cq, (1 << 20) + 1), EINVAL);

@@ -112,6 +112,37 @@ Test(post, a_full_queue_is_enomem_at_the_first_that_does_not_fit)
 	world_stop();
 }
 
+Test(post, a_request_is_outstanding_until_its_completion_is_polled)
+{
+	struct shm_cq *ring;
+	struct ibv_send_wr *bad;
+	struct ibv_recv_wr recv = {0}, *bad_recv;
+
+	world_start(NULL, IBV_QPT_RC);
+	ring = to_cq(world_cq)->weft.ring.shm;
+	make_list(4);
+	for (int i = 0; i < 3; i++)
+		cr_expect_eq(ibv_post_recv(world_qp, &recv, &bad_recv), 0);
+	/* The first two complete invisibly, with the third. */
+	list[0].send_flags = list[1].send_flags = 0;
+	cr_assert_eq(ibv_post_send(world_qp, list, &bad), 0);
+	while (atomic_load(&ring->ring.tail) < 5)
+		;
+	list[3].next = NULL;
+	cr_expect_eq(ibv_post_send(world_qp, &list[3], &bad), ENOMEM, "or the CQ could overrun");
+	cr_expect_eq(ibv_post_recv(world_qp, &recv, &bad_recv), 0, "the fourth");
+	cr_expect_eq(ibv_post_recv(world_qp, &recv, &bad_recv), ENOMEM);
+	for (int i = 0; i < 3; i++)
+		cr_expect_eq(world_poll().opcode, IBV_WC_RECV);
+	cr_expect_eq(ibv_post_recv(world_qp, &recv, &bad_recv), 0);
+	cr_expect_eq(ibv_post_send(world_qp, &list[3], &bad), ENOMEM);
+	cr_expect_eq(world_poll().wr_id, 102);
+	for (int i = 0; i < 3; i++)
+		cr_expect_eq(ibv_post_send(world_qp, &list[3], &bad), 0, "three came back at once");
+	cr_expect_eq(ibv_post_send(world_qp, &list[3], &bad), ENOMEM);
+	world_stop();
+}
+
 Test(post, states_decide_what_may_be_posted)
 {
 	static const struct {
