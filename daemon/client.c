@@ -361,7 +361,10 @@ handle_open(struct request *req)
 	request_give_fd(req, client->arena.fd, false);
 	request_give_fd(req, client->bells.wake_fd, false);
 	request_give_fd(req, events_fd, true);
-	uffd = openat(AT_FDCWD, "/dev/userfaultfd", O_RDWR | O_CLOEXEC);
+	/* It lets an application stop the kernel at its pages: the operator decides who may. */
+	uffd = client->control->userfaultfd
+	               ? openat(AT_FDCWD, "/dev/userfaultfd", O_RDWR | O_CLOEXEC)
+	               : -1;
 	if (uffd >= 0)
 		request_give_fd(req, uffd, true);
 	return 0;

@@ -92,7 +92,8 @@ struct conf_daemon {
 	char name[WEFT_NAME_LEN];  /**< names the control socket */
 	char group[WEFT_NAME_LEN]; /**< who may connect, beside the own user; "" = everybody */
 	bool hugepages;
-	bool poll; /**< never sleep */
+	bool userfaultfd; /**< lend it to applications */
+	bool poll;        /**< never sleep */
 	struct conf_daemon_numbers num;
 };
 

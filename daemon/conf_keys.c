@@ -115,6 +115,12 @@ read_daemon_hugepages(struct conf_reader *r, void *obj, const char *value)
 }
 
 static void
+read_daemon_userfaultfd(struct conf_reader *r, void *obj, const char *value)
+{
+	read_yes_no(r, &((struct conf_daemon *)obj)->userfaultfd, value);
+}
+
+static void
 read_daemon_idle(struct conf_reader *r, void *obj, const char *value)
 {
 	if (strcmp(value, "sleep") != 0 && strcmp(value, "poll") != 0)
@@ -124,11 +130,9 @@ read_daemon_idle(struct conf_reader *r, void *obj, const char *value)
 }
 
 static const struct conf_key daemon_keys[] = {
-	{"name", read_daemon_name},
-	{"group", read_daemon_group},
-	{"hugepages", read_daemon_hugepages},
-	{"idle", read_daemon_idle},
-	{NULL},
+	{"name", read_daemon_name},           {"group", read_daemon_group},
+	{"hugepages", read_daemon_hugepages}, {"userfaultfd", read_daemon_userfaultfd},
+	{"idle", read_daemon_idle},           {NULL},
 };
 
 static void *

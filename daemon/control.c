@@ -222,6 +222,7 @@ control_open(struct control *control, const struct control_conf *conf)
 		.nb_devices = conf->nb_devices,
 		.client_memory_bytes =
 			conf->client_memory_bytes ? conf->client_memory_bytes : half_of_memory(),
+		.userfaultfd = conf->userfaultfd,
 		.listener.fd = -1,
 		.signals.fd = -1,
 		.claim.fd = -1,

@@ -46,6 +46,7 @@ struct control {
 	struct device *devices; /**< the caller's */
 	uint32_t nb_devices;
 	uint64_t client_memory_bytes; /**< most that one application may have mapped */
+	bool userfaultfd;             /**< as in control_conf */
 
 	int epoll_fd;
 	struct watch signals;
@@ -66,6 +67,7 @@ struct control_conf {
 	const char *name;             /**< of the daemon */
 	const char *group;            /**< who may connect beside the own user; "" = everybody */
 	uint64_t client_memory_bytes; /**< 0 = half of the machine's */
+	bool userfaultfd;             /**< lend /dev/userfaultfd to applications */
 	struct device *devices;
 	uint32_t nb_devices;
 };

@@ -151,6 +151,7 @@ run(struct daemon *d, const struct options *opt)
 		.name = conf->daemon.name,
 		.group = conf->daemon.group,
 		.client_memory_bytes = conf->daemon.num.client_memory_bytes,
+		.userfaultfd = conf->daemon.userfaultfd,
 		.devices = d->devices,
 		.nb_devices = conf->nb_nics,
 	};

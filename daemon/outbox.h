@@ -17,7 +17,7 @@
 /** Of a message: a cookie has 8 bytes, a struct shm_event 16. */
 #define OUTBOX_MSG_MAX 16
 /** Messages that can wait. Objects of one application times kinds of events are fewer. */
-#define OUTBOX_WAIT_MAX 65536u
+#define OUTBOX_WAIT_MAX 8192u
 
 struct outbox {
 	int fd;            /**< own end of a SOCK_SEQPACKET pair; the control thread's to close */

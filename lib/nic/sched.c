@@ -38,7 +38,7 @@ sched_init(struct sched *s, uint64_t now_ns)
 void
 sched_ent_init(struct sched_ent *e)
 {
-	*e = (struct sched_ent){.state = SCHED_IDLE, .rate_bps = SCHED_UNPACED};
+	*e = (struct sched_ent){.state = SCHED_ENT_IDLE, .rate_bps = SCHED_UNPACED};
 	list_init(&e->link);
 }
 
@@ -103,9 +103,9 @@ turn_calendar(struct sched *s, uint64_t now_ns)
 void
 sched_wake(struct sched *s, struct sched_ent *e, uint64_t now_ns)
 {
-	if (e->state == SCHED_RUNNING)
+	if (e->state == SCHED_ENT_RUNNING)
 		e->woken = true;
-	if (e->state != SCHED_IDLE)
+	if (e->state != SCHED_ENT_IDLE)
 		return;
 	if (e->next_ns < now_ns)
 		e->next_ns = now_ns; /* time without work earns nothing */
@@ -127,7 +127,7 @@ sched_next(struct sched *s, uint64_t now_ns)
 		e->deficit = (e->deficit < 0 ? e->deficit : 0) + SCHED_QUANTUM_BYTES;
 		if (e->deficit <= 0)
 			e->deficit = 1;
-		e->state = SCHED_RUNNING;
+		e->state = SCHED_ENT_RUNNING;
 		return e;
 	}
 	return NULL;
@@ -171,8 +171,8 @@ sched_sent(struct sched_ent *e, uint32_t bytes, uint64_t rate_bps, uint64_t now_
 void
 sched_done(struct sched *s, struct sched_ent *e, bool more, uint64_t now_ns)
 {
-	assert(e->state == SCHED_RUNNING);
-	e->state = SCHED_IDLE;
+	assert(e->state == SCHED_ENT_RUNNING);
+	e->state = SCHED_ENT_IDLE;
 	if (more || e->woken)
 		enqueue(s, e, now_ns);
 	e->woken = false;
@@ -188,7 +188,7 @@ sched_remove(struct sched *s, struct sched_ent *e)
 		bitmap_clear(&used, tick_of(e));
 		find_first(s);
 	}
-	e->state = SCHED_IDLE;
+	e->state = SCHED_ENT_IDLE;
 	e->woken = false;
 }
 

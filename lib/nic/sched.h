@@ -50,10 +50,10 @@
 #define SCHED_SLOTS 4096
 
 enum sched_state {
-	SCHED_IDLE,    /**< no work */
-	SCHED_QUEUED,  /**< waits for its time in the calendar, then for its turn in the active list
-	                */
-	SCHED_RUNNING, /**< between sched_next and sched_done */
+	SCHED_ENT_IDLE, /**< no work */
+	SCHED_QUEUED, /**< waits for its time in the calendar, then for its turn in the active list
+	               */
+	SCHED_ENT_RUNNING, /**< between sched_next and sched_done */
 };
 
 /** One sender, embedded in its owner's struct. Set up by sched_ent_init. */
