@@ -18,8 +18,9 @@
 struct mem_use;
 
 /**
- * Empty polls before polling starts to yield, and between two looks at the control socket. With both
- * cores of a machine contended, 1 to 16 gave the same half round trip (4.4 us), 100 gave 5.9 us.
+ * Empty polls before polling starts to yield, and between two looks at the control socket. With
+ * both cores of a machine contended, 1 to 16 gave the same half round trip (4.4 us), 100 gave 5.9
+ * us.
  */
 #define CLIENT_SPINS 4
 #define CLIENT_LOOK_EVERY 1024

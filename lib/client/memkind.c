@@ -9,14 +9,8 @@
 #include "backing.h"
 #include "client.h"
 #include "forkguard.h"
-#include "maps.h"
+#include "pieces.h"
 #include "remap.h"
-
-/** A registration over more mappings than this is vm altogether. */
-#define MAX_ENTRIES 256
-/** A larger one without rights guards no stack: malloc reserves its arenas so. Bytes; our choice.
- */
-#define GUARD_MAX (UINT64_C(1) << 20)
 
 /** A run that goes through /proc/self/mem. */
 struct vm_run {
@@ -31,30 +25,10 @@ struct mem_use {
 	struct vm_run vm[];
 };
 
-/** A mapping in the range, with what lies below it. */
-struct piece {
-	struct maps_entry entry;
-	bool guarded; /**< a small mapping without rights ends where it begins: it may be a stack */
-};
-
 /** Registrations that are alive, guarded by backing_lock. */
 static struct mem_use *uses;
 static bool remap_allowed;
-static uint64_t page_size, stack_size;
-
-static void
-read_system(void)
-{
-	pthread_attr_t attr;
-	size_t bytes = 8 << 20;
-
-	page_size = (uint64_t)sysconf(_SC_PAGESIZE);
-	if (pthread_getattr_default_np(&attr) == 0) {
-		pthread_attr_getstacksize(&attr, &bytes);
-		pthread_attr_destroy(&attr);
-	}
-	stack_size = bytes;
-}
+static uint64_t page_size;
 
 static uint64_t
 page_up(uint64_t va)
@@ -77,68 +51,6 @@ memkind_allow_remap(bool allow)
 		forkguard_start();
 	remap_allowed = allow && !(wish && strcmp(wish, "0") == 0);
 }
-
-/* ---- what is mapped there ---- */
-
-/**
- * The mappings of [lo, hi), which must have no hole and the rights asked for.
- *
- * @return their number, MAX_ENTRIES + 1 if there are more, or a negative errno.
- */
-static int
-look(uint64_t lo, uint64_t hi, bool write, struct piece *pieces)
-{
-	uint64_t guard_hi = 0;
-	struct maps_entry entry;
-	struct maps maps;
-	int nb = 0, err = maps_open(&maps);
-
-	if (err)
-		return err;
-	while (lo < hi && maps_next(&maps, &entry)) {
-		if (entry.hi <= lo) {
-			if (!entry.read && !entry.write && entry.hi - entry.lo <= GUARD_MAX)
-				guard_hi = entry.hi;
-			continue;
-		}
-		if (entry.lo > lo || !entry.read || (write && !entry.write))
-			break;
-		if (nb < MAX_ENTRIES)
-			pieces[nb] = (struct piece){entry, guard_hi == entry.lo};
-		if (nb <= MAX_ENTRIES)
-			nb++;
-		lo = entry.hi;
-	}
-	maps_close(&maps);
-	return lo < hi ? -EFAULT : nb;
-}
-
-/**
- * Private anonymous memory, or an orphan, that is nobody's stack. A thread's stack has no name; it
- * begins above a guard. The child of a fork would run on its parent's.
- */
-static bool
-may_remap(const struct piece *piece, uint64_t lo)
-{
-	const struct maps_entry *entry = &piece->entry;
-	uint64_t here = (uintptr_t)__builtin_frame_address(0);
-
-	if (!entry->read || !entry->write || entry->exec)
-		return false;
-	/* Once remapped, memory is the application's own under another name. */
-	if (backing_find(entry))
-		return true;
-	if (entry->shared || entry->ino)
-		return false;
-	if (*entry->name && strcmp(entry->name, "[heap]") != 0 &&
-	    (strncmp(entry->name, "[anon:", 6) != 0 || strstr(entry->name, "stack")))
-		return false;
-	if (entry->lo <= here && here < entry->hi)
-		return false;
-	return !(piece->guarded && lo < entry->lo + stack_size);
-}
-
-/* ---- runs ---- */
 
 /** A registration being described. */
 struct plan {
@@ -220,7 +132,8 @@ explain(const struct plan *plan, int err)
 	told = true;
 	if (err == -EPERM)
 		client_log("%s: the program has several threads and may not use userfaultfd, so "
-		           "registered memory is reached through /proc/self/mem, which is slower",
+		           "registered memory is reached through /proc/self/mem, which is slower; "
+		           "see userfaultfd in weft.conf(5)",
 		           plan->weft->name);
 	else
 		client_log("%s: registered memory could not be remapped (%s), so it is reached "
@@ -261,7 +174,8 @@ add_free(struct plan *plan, const struct piece *piece, uint64_t lo, uint64_t hi)
 	uint64_t from = page_up(lo), to = page_down(hi);
 	struct backing_share *share = NULL;
 
-	if (remap_allowed && from < to && to - from >= REMAP_MIN_BYTES && may_remap(piece, from))
+	if (remap_allowed && from < to && to - from >= REMAP_MIN_BYTES &&
+	    piece_may_move(piece, from))
 		share = remap(plan, from, to);
 	if (!share)
 		from = to = hi;
@@ -322,13 +236,13 @@ release(struct backing_share *const *shares, uint32_t nb)
 static void
 make_plan(struct plan *plan, const struct piece *pieces, int nb, uint64_t va, uint64_t end)
 {
-	for (int i = 0; nb <= MAX_ENTRIES && i < nb; i++) {
+	for (int i = 0; nb <= PIECES_MAX && i < nb; i++) {
 		const struct maps_entry *entry = &pieces[i].entry;
 
 		add_piece(plan, &pieces[i], entry->lo < va ? va : entry->lo,
 		          entry->hi > end ? end : entry->hi);
 	}
-	if (nb <= MAX_ENTRIES && !plan->overflow)
+	if (nb <= PIECES_MAX && !plan->overflow)
 		return;
 	release(plan->shares, plan->nb_shares);
 	plan->nb_segs = plan->nb_shares = plan->nb_vm = 0;
@@ -372,14 +286,13 @@ memkind_map(struct weft *weft, uint64_t va, uint64_t length, bool write, struct 
 
 	if (va + length < va)
 		return -EINVAL;
-	pieces = malloc(MAX_ENTRIES * sizeof(*pieces));
+	pieces = malloc(PIECES_MAX * sizeof(*pieces));
 	if (!pieces)
 		return -ENOMEM;
 	backing_lock();
-	if (!page_size)
-		read_system();
+	page_size = (uint64_t)getpagesize();
 	backing_sweep();
-	nb = look(va, va + length, write, pieces);
+	nb = pieces_look(va, va + length, write, pieces);
 	if (nb >= 0) {
 		make_plan(&plan, pieces, nb, va, va + length);
 		*use = begin_use(&plan);
@@ -441,8 +354,7 @@ memkind_alloc(struct weft *weft, size_t bytes, void **mem)
 		return -EINVAL;
 	forkguard_start();
 	backing_lock();
-	if (!page_size)
-		read_system();
+	page_size = (uint64_t)getpagesize();
 	bytes = page_up(bytes);
 	err = bytes ? backing_create(weft, BACKING_ALLOCATED, bytes, &backing) : -ENOMEM;
 	if (!err) {

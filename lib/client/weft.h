@@ -287,7 +287,9 @@ struct weft_recv {
 };
 
 /**
- * Post requests in order; one doorbell for all of them.
+ * Post requests in order; one doorbell for all of them. A request is outstanding until its
+ * completion is polled, a send that completes invisibly until that of a later one is: signal one in
+ * max_send at least.
  *
  * @return how many were posted; if less than nb, errno says why the next one was not: ENOMEM (queue
  *         full), EINVAL (not allowed for this type, too many pieces, too much inline data, state).
