@@ -45,6 +45,13 @@ ibv_dealloc_pd(struct ibv_pd *ibpd)
 	return shim_errno(err);
 }
 
+/** The address that keys' users give for the first byte. */
+static uint64_t
+first_iova(uint64_t wanted, unsigned access)
+{
+	return access & IBV_ACCESS_ZERO_BASED ? 0 : wanted;
+}
+
 static int
 register_mr(struct shim_mr *mr, struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
             unsigned access)
@@ -55,7 +62,7 @@ register_mr(struct shim_mr *mr, struct ibv_pd *pd, void *addr, size_t length, ui
 	                  ~(unsigned)(IBV_ACCESS_HUGETLB | IBV_ACCESS_ZERO_BASED),
 		.va = (uintptr_t)addr,
 		.length = length,
-		.iova = access & IBV_ACCESS_ZERO_BASED ? 0 : iova,
+		.iova = iova,
 	};
 	int err;
 
@@ -74,6 +81,7 @@ register_mr(struct shim_mr *mr, struct ibv_pd *pd, void *addr, size_t length, ui
 		.lkey = mr->weft.key,
 		.rkey = mr->weft.key,
 	};
+	mr->iova = iova;
 	mr->access = access;
 	return 0;
 }
@@ -86,7 +94,7 @@ ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, un
 
 	if (!mr)
 		return NULL;
-	err = register_mr(mr, pd, addr, length, iova, access);
+	err = register_mr(mr, pd, addr, length, first_iova(iova, access), access);
 	if (err) {
 		free(mr);
 		return shim_null(err);
@@ -119,29 +127,49 @@ ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t io
 	return shim_null(-EOPNOTSUPP);
 }
 
-/** A new registration takes the old one's place, under a new key. */
+/** Source: ibv_rereg_mr(3), and what rdma-core refuses before it asks a driver. */
+static bool
+rereg_makes_sense(const struct ibv_mr *mr, int flags, const struct ibv_pd *pd, const void *addr,
+                  size_t length, int access)
+{
+	if (flags == 0 || (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED))
+		return false;
+	if ((flags & IBV_REREG_MR_CHANGE_PD) && (!pd || pd->context != mr->context))
+		return false;
+	if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) && (!addr || !length))
+		return false;
+	return (flags & IBV_REREG_MR_CHANGE_ACCESS) || !access;
+}
+
+/**
+ * A new registration takes the old one's place, under a new key. What is not changed stays, the
+ * addresses that peers use among it. The old one ends last, so that any failure leaves it valid:
+ * IBV_REREG_MR_ERR_INPUT says that, whatever errno is.
+ */
 SHIM_EXPORT int
 ibv_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, void *addr, size_t length,
-             int access)
+             int new_access)
 {
 	struct shim_mr *mr = (struct shim_mr *)ibmr, fresh;
+	unsigned access = mr->access;
+	uint64_t iova = mr->iova;
 	int err;
 
-	if (flags == 0 || (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) ||
-	    ((flags & IBV_REREG_MR_CHANGE_PD) && !pd) ||
-	    ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) && !addr)) {
+	if (!rereg_makes_sense(ibmr, flags, pd, addr, length, new_access)) {
 		errno = EINVAL;
 		return IBV_REREG_MR_ERR_INPUT;
 	}
 	if (!(flags & IBV_REREG_MR_CHANGE_PD))
 		pd = ibmr->pd;
-	if (!(flags & IBV_REREG_MR_CHANGE_TRANSLATION)) {
+	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
+		access = (unsigned)new_access;
+	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+		iova = first_iova((uintptr_t)addr, access);
+	} else {
 		addr = ibmr->addr;
 		length = ibmr->length;
 	}
-	if (!(flags & IBV_REREG_MR_CHANGE_ACCESS))
-		access = (int)mr->access;
-	err = register_mr(&fresh, pd, addr, length, (uintptr_t)addr, (unsigned)access);
+	err = register_mr(&fresh, pd, addr, length, iova, access);
 	if (!err) {
 		err = client_mr_fini(&mr->weft);
 		if (err)

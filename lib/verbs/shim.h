@@ -49,7 +49,8 @@ struct shim_pd {
 struct shim_mr {
 	struct ibv_mr mr;
 	struct weft_mr weft;
-	uint32_t access;
+	uint64_t iova;   /**< what keys' users call the byte at mr.addr */
+	uint32_t access; /**< as asked for, hints and IBV_ACCESS_ZERO_BASED included */
 };
 
 struct shim_channel {

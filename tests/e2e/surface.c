@@ -1,47 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The verbs that perftest and the pingpongs leave out. A program like any other: it knows
- * libibverbs only, and is run by weft-run. surface DEVICE DEVICE CASE     exit code 0 if the case
- * holds surface                        the cases' names
+ * libibverbs only, and is run by weft-run.
+ *
+ * surface DEVICE DEVICE CASE    exit code 0 if the case holds
+ * surface                       the cases' names
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "pair.h"
+#include "surface.h"
 
-static struct pair pair;
+struct pair pair;
 static struct end *const a = &pair.a, *const b = &pair.b;
 static const char *dev_a, *dev_b;
 
-static void
+void
 open_pair(enum ibv_qp_type type)
 {
 	pair_open(&pair, dev_a, dev_b, type);
-}
-
-/** A send that names a place in b's buffer. */
-static struct ibv_send_wr
-remote(enum ibv_wr_opcode opcode, uint64_t offset, uint32_t rkey)
-{
-	return (struct ibv_send_wr){
-		.wr_id = 1,
-		.opcode = opcode,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = {(uintptr_t)b->buffer + offset, rkey},
-	};
-}
-
-/** A send that names nothing. */
-static struct ibv_send_wr
-simple(enum ibv_wr_opcode opcode)
-{
-	return (struct ibv_send_wr){.wr_id = 1, .opcode = opcode, .send_flags = IBV_SEND_SIGNALED};
 }
 
 /** Every operation once, at both edges of buffers whose ends are not whole pages. */
@@ -87,95 +68,6 @@ operations(void)
 	end_poll_good(a);
 	must(*(uint64_t *)(void *)(b->buffer + 64) == 42);
 	must(*(uint64_t *)(void *)(a->buffer + 64) == 40);
-	pair_close(&pair);
-}
-
-/** A window of type 1: what it covers can be written, its old key is dead. */
-static void
-windows_type_1(void)
-{
-	struct ibv_mw_bind bind = {
-		.send_flags = IBV_SEND_SIGNALED,
-		.bind_info = {.length = 4096, .mw_access_flags = IBV_ACCESS_REMOTE_WRITE}};
-	struct ibv_mw *mw;
-	uint32_t first;
-
-	open_pair(IBV_QPT_RC);
-	mw = ibv_alloc_mw(b->pd, IBV_MW_TYPE_1);
-	must(mw);
-	bind.bind_info.mr = b->mr;
-	bind.bind_info.addr = (uintptr_t)b->buffer + 8192;
-	must(ibv_bind_mw(b->qp, mw, &bind) == 0);
-	must(end_poll_good(b).opcode == IBV_WC_BIND_MW);
-	first = mw->rkey;
-	memset(a->buffer, 5, 4096);
-	end_send(a, remote(IBV_WR_RDMA_WRITE, 8192, mw->rkey), 0, 4096);
-	end_poll_good(a);
-	must(b->buffer[8192] == 5 && b->buffer[8192 + 4095] == 5 && b->buffer[8192 + 4096] == 0);
-
-	must(ibv_bind_mw(b->qp, mw, &bind) == 0);
-	end_poll_good(b);
-	must(mw->rkey != first);
-	end_send(a, remote(IBV_WR_RDMA_WRITE, 8192, first), 0, 64);
-	must(end_poll(a).status == IBV_WC_REM_ACCESS_ERR);
-	pair_connect(&pair);
-	end_send(a, remote(IBV_WR_RDMA_WRITE, 8192 + 4090, mw->rkey), 0, 64);
-	must(end_poll(a).status == IBV_WC_REM_ACCESS_ERR);
-	pair_connect(&pair);
-	end_send(a, remote(IBV_WR_RDMA_READ, 8192, mw->rkey), 0, 64);
-	must(end_poll(a).status == IBV_WC_REM_ACCESS_ERR);
-	must(ibv_dereg_mr(b->mr) == EBUSY);
-	must(ibv_dealloc_mw(mw) == 0);
-	pair_close(&pair);
-}
-
-/** A window of type 2 ends by the peer's SEND with invalidate, or by its owner. */
-static void
-windows_type_2(void)
-{
-	struct ibv_send_wr wr = simple(IBV_WR_BIND_MW);
-	struct ibv_mw *mw;
-	uint32_t key;
-
-	open_pair(IBV_QPT_RC);
-	mw = ibv_alloc_mw(b->pd, IBV_MW_TYPE_2);
-	must(mw);
-	for (int round = 0; round < 2; round++) {
-		struct ibv_wc wc;
-
-		key = ibv_inc_rkey(round ? key : mw->rkey);
-		wr.bind_mw.mw = mw;
-		wr.bind_mw.rkey = key;
-		wr.bind_mw.bind_info =
-			(struct ibv_mw_bind_info){b->mr, (uintptr_t)b->buffer, 100,
-		                                  IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
-		end_send(b, wr, 0, 0);
-		must(end_poll_good(b).opcode == IBV_WC_BIND_MW);
-		a->buffer[99] = (uint8_t)(round + 1);
-		end_send(a, remote(IBV_WR_RDMA_WRITE, 0, key), 0, 100);
-		end_poll_good(a);
-		must(b->buffer[99] == round + 1);
-		if (round) {
-			struct ibv_send_wr inv = simple(IBV_WR_LOCAL_INV);
-
-			inv.invalidate_rkey = key;
-			end_send(b, inv, 0, 0);
-			must(end_poll_good(b).opcode == IBV_WC_LOCAL_INV);
-		} else {
-			struct ibv_send_wr inv = simple(IBV_WR_SEND_WITH_INV);
-
-			inv.invalidate_rkey = key;
-			end_recv(b, 3, 4096, 100);
-			end_send(a, inv, 0, 10);
-			end_poll_good(a);
-			wc = end_poll_good(b);
-			must((wc.wc_flags & IBV_WC_WITH_INV) && wc.invalidated_rkey == key);
-		}
-		end_send(a, remote(IBV_WR_RDMA_WRITE, 0, key), 0, 100);
-		must(end_poll(a).status == IBV_WC_REM_ACCESS_ERR);
-		pair_connect(&pair);
-	}
-	must(ibv_dealloc_mw(mw) == 0);
 	pair_close(&pair);
 }
 
@@ -386,72 +278,6 @@ threads(void)
 	pair_close(&pair);
 }
 
-/** A forked child has its own memory; the parent's goes on being reached by the device. */
-static void
-fork_in_between(void)
-{
-	int status;
-	pid_t pid;
-
-	open_pair(IBV_QPT_RC);
-	memset(a->buffer, 1, PAIR_BYTES);
-	pid = fork();
-	if (pid == 0) {
-		bool same = a->buffer[PAIR_BYTES / 2] == 1;
-
-		memset(a->buffer, 2, PAIR_BYTES);
-		memset(b->buffer, 2, PAIR_BYTES);
-		_exit(same ? 0 : 1);
-	}
-	must(waitpid(pid, &status, 0) == pid && status == 0);
-	must(a->buffer[PAIR_BYTES / 2] == 1 && b->buffer[PAIR_BYTES / 2] == 0);
-	end_send(a, remote(IBV_WR_RDMA_WRITE, 0, b->mr->rkey), 0, PAIR_BYTES);
-	end_poll_good(a);
-	must(memcmp(a->buffer, b->buffer, PAIR_BYTES) == 0);
-	pair_close(&pair);
-}
-
-/** Memory comes and goes, is registered twice, grows, is freed while registered. */
-static void
-memory_comes_and_goes(void)
-{
-	open_pair(IBV_QPT_RC);
-	srand(1);
-	for (int round = 0; round < 300; round++) {
-		size_t bytes = (size_t)(rand() % 400000 + 1);
-		uint8_t *mem = malloc(bytes);
-		struct ibv_mr *mr = ibv_reg_mr(a->pd, mem, bytes, IBV_ACCESS_LOCAL_WRITE), *again;
-		struct ibv_sge sge;
-		struct ibv_send_wr wr = remote(IBV_WR_RDMA_WRITE, 1, b->mr->rkey), *bad;
-
-		must(mem && mr);
-		again = ibv_reg_mr(a->pd, mem + bytes / 3, bytes / 2 + 1, IBV_ACCESS_LOCAL_WRITE);
-		must(again);
-		memset(mem, round, bytes);
-		sge = (struct ibv_sge){(uintptr_t)mem, (uint32_t)bytes, mr->lkey};
-		wr.sg_list = &sge;
-		wr.num_sge = 1;
-		must(ibv_post_send(a->qp, &wr, &bad) == 0);
-		end_poll_good(a);
-		must(memcmp(mem, b->buffer + 1, bytes) == 0);
-		b->buffer[1] ^= 0xff;
-		wr.opcode = IBV_WR_RDMA_READ;
-		must(ibv_post_send(a->qp, &wr, &bad) == 0);
-		end_poll_good(a);
-		must(mem[0] == (uint8_t)(round ^ 0xff) && mem[bytes - 1] == (uint8_t)round);
-		must(ibv_dereg_mr(again) == 0);
-		if (round % 3 == 0)
-			mem = realloc(mem, 2 * bytes);
-		must(mem && mem[bytes - 1] == (uint8_t)round);
-		if (round % 5 == 0)
-			free(mem);
-		must(ibv_dereg_mr(mr) == 0);
-		if (round % 5)
-			free(mem);
-	}
-	pair_close(&pair);
-}
-
 /** Only what is solicited, or an error, wakes who asked for that. */
 static void
 solicited(void)
@@ -527,37 +353,42 @@ daemon_dies(void)
 	pair_close(&pair);
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} cases[] = {
+static const struct surface_case cases[] = {
 	{"operations", operations},
-	{"windows_type_1", windows_type_1},
-	{"windows_type_2", windows_type_2},
 	{"srq_limit", srq_limit},
 	{"reset_and_again", reset_and_again},
 	{"flush", flush},
 	{"resize_under_load", resize_under_load},
 	{"answer_by_header", answer_by_header},
 	{"threads", threads},
-	{"fork_in_between", fork_in_between},
-	{"memory_comes_and_goes", memory_comes_and_goes},
 	{"solicited", solicited},
 	{"daemon_dies", daemon_dies},
+	{NULL, NULL},
 };
+
+/** Run the case of this name; NULL = say all names. @return false if there is none. */
+static bool
+try_cases(const struct surface_case *all, const char *name)
+{
+	for (; all->name; all++) {
+		if (!name) {
+			puts(all->name);
+		} else if (strcmp(name, all->name) == 0) {
+			all->run();
+			return true;
+		}
+	}
+	return false;
+}
 
 int
 main(int argc, char **argv)
 {
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		if (argc < 4) {
-			puts(cases[i].name);
-		} else if (strcmp(argv[3], cases[i].name) == 0) {
-			dev_a = argv[1];
-			dev_b = argv[2];
-			cases[i].run();
-			return 0;
-		}
-	}
-	return argc < 4 ? 0 : 2;
+	const char *name = argc < 4 ? NULL : argv[3];
+
+	dev_a = name ? argv[1] : NULL;
+	dev_b = name ? argv[2] : NULL;
+	if (try_cases(cases, name) || try_cases(surface_memory, name) || !name)
+		return 0;
+	return 2;
 }

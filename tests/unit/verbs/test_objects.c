@@ -3,7 +3,6 @@
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "verbs_world.h"
 
@@ -149,48 +148,6 @@ Test(objects, attributes_reach_the_daemon_and_come_back)
 	world_stop();
 }
 
-Test(objects, memory_is_registered_changed_and_checked)
-{
-	uint32_t old_key;
-	struct ibv_mr *mr;
-
-	world_start(NULL, IBV_QPT_RC);
-	mr = ibv_reg_mr_iova2(world_pd, world_buffer, 100, 0x1000,
-	                      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_RELAXED_ORDERING);
-	cr_assert_not_null(mr);
-	cr_expect_eq(world_view()->mr.iova, 0x1000);
-	cr_expect_eq(world_view()->mr.access, IBV_ACCESS_LOCAL_WRITE, "hints are dropped");
-	cr_expect_eq(mr->lkey, mr->rkey);
-	old_key = mr->lkey;
-	cr_expect_eq(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0), 0);
-	cr_expect_neq(mr->lkey, old_key);
-	cr_expect_eq(world_view()->mr.access, 0);
-	cr_expect_eq(world_view()->mr.length, 100);
-	cr_expect_eq(
-		ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, world_buffer + 8, 50, 0),
-		0);
-	cr_expect(mr->addr == world_buffer + 8 && mr->length == 50);
-	cr_expect_eq(ibv_rereg_mr(mr, 0, NULL, NULL, 0, 0), IBV_REREG_MR_ERR_INPUT);
-	cr_expect_eq(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, NULL, NULL, 0, 0),
-	             IBV_REREG_MR_ERR_INPUT);
-	cr_expect_eq(mr->length, 50, "after a failure it is as it was");
-	cr_expect_eq(ibv_dereg_mr(mr), 0);
-
-	errno = 0;
-	cr_expect_null((ibv_reg_mr)(world_pd, world_buffer, 100, IBV_ACCESS_ON_DEMAND));
-	cr_expect_eq(errno, EOPNOTSUPP);
-	cr_expect_null((ibv_reg_mr)(world_pd, NULL, 100, 0));
-	cr_expect_eq(errno, EFAULT);
-	cr_expect_null((ibv_reg_mr)(world_pd, world_buffer, 100, IBV_ACCESS_REMOTE_WRITE));
-	cr_expect_eq(errno, EINVAL);
-	mr = (ibv_reg_mr)(world_pd, world_buffer, 100, IBV_ACCESS_ZERO_BASED);
-	cr_assert_not_null(mr);
-	cr_expect_eq(world_view()->mr.iova, 0);
-	cr_expect_eq(ibv_dereg_mr(mr), 0);
-	cr_expect_null(ibv_reg_dmabuf_mr(world_pd, 0, 1, 0, 0, 0));
-	world_stop();
-}
-
 /** A receive whose first 40 bytes are these, from a completion with a GRH. */
 static int
 answer_to(const void *grh, struct ibv_ah_attr *attr)
@@ -300,67 +257,6 @@ Test(objects, a_qp_that_asks_for_too_much_is_refused)
 		cr_expect_null(ibv_create_qp(world_pd, &init), "row %zu", i);
 		cr_expect_eq(errno, rows[i].want, "row %zu", i);
 	}
-	world_stop();
-}
-
-/** A buffer in private memory that was moved to a mapped object. */
-static uint8_t *
-remapped(size_t bytes, struct ibv_mr **mr)
-{
-	uint8_t *mem =
-		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	memset(mem, 7, bytes);
-	*mr = (ibv_reg_mr)(world_pd, mem, bytes, IBV_ACCESS_LOCAL_WRITE);
-	cr_assert_not_null(*mr);
-	cr_assert_neq(world_view()->mr.seg[0].backing, 0, "remapped");
-	return mem;
-}
-
-Test(objects, discarded_memory_reads_as_zeros_also_when_it_was_remapped)
-{
-	static const int advices[] = {MADV_DONTNEED, MADV_FREE};
-
-	world_start(NULL, IBV_QPT_RC);
-	for (size_t i = 0; i < 2; i++) {
-		struct ibv_mr *mr;
-		uint8_t *mem = remapped(256 << 10, &mr);
-
-		cr_expect_eq(madvise(mem + 4096, 8192, advices[i]), 0);
-		cr_expect_eq(mem[4096] | mem[4096 + 8191], 0, "row %zu", i);
-		cr_expect(mem[4095] == 7 && mem[12288] == 7, "row %zu", i);
-		/* Not aligned, and past the end: as without us. */
-		cr_expect_eq(madvise(mem + 1, 4096, advices[i]), -1);
-		cr_expect_eq(ibv_dereg_mr(mr), 0);
-		cr_expect_eq(madvise(mem, 256 << 10, advices[i]), 0, "also when deregistered");
-		cr_expect_eq(mem[0] | mem[100000], 0, "row %zu", i);
-		munmap(mem, 256 << 10);
-	}
-	world_stop();
-}
-
-Test(objects, remapped_memory_can_grow_and_move)
-{
-	uint8_t *mem, *moved, *there;
-	struct ibv_mr *mr;
-
-	world_start(NULL, IBV_QPT_RC);
-	mem = remapped(256 << 10, &mr);
-	cr_expect_eq(mremap(mem, 256 << 10, 512 << 10, 0), MAP_FAILED, "it may not move");
-	moved = mremap(mem, 256 << 10, 512 << 10, MREMAP_MAYMOVE);
-	cr_assert_neq(moved, MAP_FAILED);
-	cr_expect(moved[0] == 7 && moved[(256 << 10) - 1] == 7 && moved[(512 << 10) - 1] == 0);
-	memset(moved, 8, 512 << 10);
-	cr_expect_eq(ibv_dereg_mr(mr), 0);
-	there = mmap(NULL, 512 << 10, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	cr_expect_eq(mremap(moved, 512 << 10, 512 << 10, MREMAP_MAYMOVE | MREMAP_FIXED, there),
-	             there, "what was never remapped moves as ever");
-	cr_expect_eq(there[12345], 8);
-
-	mem = remapped(256 << 10, &mr);
-	cr_expect_eq(mremap(mem, 256 << 10, 128 << 10, 0), mem, "shrinking");
-	cr_expect_eq(mem[(128 << 10) - 1], 7);
-	cr_expect_eq(ibv_dereg_mr(mr), 0);
 	world_stop();
 }
 
