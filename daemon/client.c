@@ -163,9 +163,9 @@ mailbox_ready(struct watch *watch, uint32_t events)
 }
 
 int
-mailbox_open(struct mailbox *mailbox, struct client *client, uint32_t msg_size, int *peer_fd)
+mailbox_open(struct mailbox *mailbox, struct client *client, enum outbox_form form, int *peer_fd)
 {
-	int err = outbox_open(&mailbox->box, msg_size, peer_fd);
+	int err = outbox_open(&mailbox->box, form, peer_fd);
 
 	if (err)
 		return -err;
@@ -187,11 +187,12 @@ mailbox_close(struct mailbox *mailbox)
 }
 
 void
-mailbox_send(struct mailbox *mailbox, const void *msg)
+mailbox_send(struct outbox_mark *mark, uint32_t type)
 {
-	bool was_waiting = mailbox->box.nb_waiting > 0;
+	struct mailbox *mailbox = container_of(mark->box, struct mailbox, box);
+	bool was_waiting = !list_is_empty(&mark->box->waiting);
 
-	if (!outbox_send(&mailbox->box, msg) && !was_waiting)
+	if (!outbox_send(mark, type) && !was_waiting)
 		control_rearm(mailbox->client->control, &mailbox->watch, EPOLLOUT);
 }
 
@@ -298,7 +299,7 @@ open_device(struct client *client, struct device *device, int *events_fd)
 		goto no_page;
 	}
 	client->device = device;
-	err = mailbox_open(&client->events, client, sizeof(struct shm_event), events_fd);
+	err = mailbox_open(&client->events, client, OUTBOX_EVENTS, events_fd);
 	if (err)
 		goto no_events;
 	worker_call(device->worker, add_to_worker, &op);
@@ -612,7 +613,6 @@ client_destroy(struct client *client)
 	}
 	for (uint32_t kind = 0; kind < OBJ_NB; kind++)
 		destroy_all(client, kind);
-	keytab_fini(&client->mailboxes);
 	if (client->device) {
 		log_debug("%s: closed by pid %d", client->device->name, (int)client->pid);
 		close_device(client);
@@ -630,16 +630,16 @@ client_destroy(struct client *client)
 static void
 notify(void *owner, uint32_t channel, uint64_t cookie)
 {
-	channel_notify(owner, channel, cookie);
+	(void)channel;
+	(void)cookie;
+	cq_obj_notify(owner);
 }
 
 static void
 event(void *owner, uint32_t type, uint64_t cookie)
 {
-	struct client *client = owner;
-	const struct shm_event msg = {.type = type, .cookie = cookie};
-
-	mailbox_send(&client->events, &msg);
+	(void)cookie;
+	mailbox_send(owner, type);
 }
 
 static uint64_t

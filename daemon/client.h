@@ -55,7 +55,6 @@ struct client {
 	struct arena arena;
 	struct mailbox events;
 	struct bell_client bells;
-	struct keytab mailboxes;               /**< channel -> its mailbox; the worker's */
 	struct keytab objs[OBJ_NB];            /**< handle -> object */
 	uint64_t bells_used[WEFT_MAX_QP / 64]; /**< bit per doorbell */
 	uint64_t backing_bytes;
@@ -95,13 +94,14 @@ int obj_destroy_handle(struct request *req, enum obj_kind kind);
 /* ---- mailboxes ---- */
 
 /** @return 0 and the application's end, or a positive errno. */
-int mailbox_open(struct mailbox *mailbox, struct client *client, uint32_t msg_size, int *peer_fd);
+int mailbox_open(struct mailbox *mailbox, struct client *client, enum outbox_form form,
+                 int *peer_fd);
 /** No worker uses it any more. */
 void mailbox_close(struct mailbox *mailbox);
-/** On the worker: send, now or as soon as there is room. */
-void mailbox_send(struct mailbox *mailbox, const void *msg);
+/** On the worker: send, now or as soon as there is room. The mark's box is that of a mailbox. */
+void mailbox_send(struct outbox_mark *mark, uint32_t type);
 
-/** What a NIC calls; owners are clients. */
+/** What a NIC calls; the owner of a CQ, SRQ or QP is the mark of its events. */
 extern const struct nic_driver client_driver;
 
 /** Largest registration. Source: our choice, an x86-64 address space. */
@@ -143,7 +143,7 @@ int handle_dealloc_mw(struct request *req);
 extern const struct obj_ops pd_ops, backing_ops, mr_ops;          /* memory.c */
 extern const struct obj_ops channel_ops, cq_ops, srq_ops, qp_ops; /* queues.c */
 
-/** On the worker: an armed CQ of this channel got an entry. */
-void channel_notify(struct client *client, uint32_t channel, uint64_t cookie);
+/** On the worker: an armed CQ, whose events have this mark, got an entry. */
+void cq_obj_notify(struct outbox_mark *events);
 
 #endif

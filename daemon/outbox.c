@@ -3,20 +3,22 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "abi.h"
+
 int
-outbox_open(struct outbox *box, uint32_t msg_size, int *peer_fd)
+outbox_open(struct outbox *box, enum outbox_form form, int *peer_fd)
 {
 	int fds[2];
 
-	assert(msg_size <= OUTBOX_MSG_MAX);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
 		return -errno;
-	*box = (struct outbox){.fd = fds[0], .msg_size = msg_size};
+	box->fd = fds[0];
+	box->form = form;
+	list_init(&box->waiting);
 	*peer_fd = fds[1];
 	return 0;
 }
@@ -25,61 +27,65 @@ void
 outbox_close(struct outbox *box)
 {
 	close(box->fd);
-	free(box->waiting);
+}
+
+void
+outbox_mark_init(struct outbox_mark *mark, struct outbox *box, uint64_t cookie)
+{
+	*mark = (struct outbox_mark){.box = box, .cookie = cookie};
+	list_init(&mark->link);
 }
 
 /* Flags of a description that is shared are not relied on: MSG_DONTWAIT is the call's own. */
 static bool
-try_send(const struct outbox *box, const void *msg)
+try_send(const struct outbox_mark *mark, uint32_t type)
 {
-	ssize_t n = send(box->fd, msg, box->msg_size, MSG_DONTWAIT | MSG_NOSIGNAL);
+	const struct shm_event event = {.type = type, .cookie = mark->cookie};
+	bool cookies = mark->box->form == OUTBOX_COOKIES;
+	ssize_t n =
+		send(mark->box->fd, cookies ? (const void *)&event.cookie : &event,
+	             cookies ? sizeof(event.cookie) : sizeof(event), MSG_DONTWAIT | MSG_NOSIGNAL);
 
 	/* Any other error: nobody reads at the other end any more. */
 	return n >= 0 || (errno != EAGAIN && errno != ENOBUFS && errno != ENOMEM);
 }
 
-static void
-remember(struct outbox *box, const void *msg)
-{
-	for (uint32_t i = 0; i < box->nb_waiting; i++) {
-		if (memcmp(box->waiting[i], msg, box->msg_size) == 0)
-			return;
-	}
-	if (box->nb_waiting == box->room) {
-		uint32_t room = box->room ? box->room * 2 : 64;
-		void *p = NULL;
-
-		if (room <= OUTBOX_WAIT_MAX)
-			p = realloc(box->waiting, room * sizeof(*box->waiting));
-		if (!p) {
-			box->nb_lost++;
-			return;
-		}
-		box->waiting = p;
-		box->room = room;
-	}
-	memcpy(box->waiting[box->nb_waiting++], msg, box->msg_size);
-}
-
 bool
-outbox_send(struct outbox *box, const void *msg)
+outbox_send(struct outbox_mark *mark, uint32_t type)
 {
-	if (box->nb_waiting == 0 && try_send(box, msg))
+	struct outbox *box = mark->box;
+
+	if (list_is_empty(&box->waiting) && try_send(mark, type))
 		return true;
-	remember(box, msg);
+	if (memchr(mark->types, (int)type, mark->nb_types))
+		return false;
+	assert(type <= UINT8_MAX && mark->nb_types < OUTBOX_TYPES_MAX);
+	if (mark->nb_types == 0)
+		list_add_tail(&box->waiting, &mark->link);
+	mark->types[mark->nb_types++] = (uint8_t)type;
 	return false;
 }
 
 bool
 outbox_flush(struct outbox *box)
 {
-	uint32_t n = 0;
+	for (uint32_t n = 0; n < OUTBOX_FLUSH_MAX && !list_is_empty(&box->waiting); n++) {
+		struct outbox_mark *mark =
+			container_of(box->waiting.next, struct outbox_mark, link);
 
-	while (n < box->nb_waiting && try_send(box, box->waiting[n]))
-		n++;
-	if (n == 0)
-		return box->nb_waiting == 0;
-	box->nb_waiting -= n;
-	memmove(box->waiting, box->waiting + n, box->nb_waiting * sizeof(*box->waiting));
-	return box->nb_waiting == 0;
+		if (!try_send(mark, mark->types[0]))
+			return false;
+		mark->nb_types--;
+		memmove(mark->types, mark->types + 1, mark->nb_types);
+		if (mark->nb_types == 0)
+			list_del(&mark->link);
+	}
+	return list_is_empty(&box->waiting);
+}
+
+void
+outbox_forget(struct outbox_mark *mark)
+{
+	mark->nb_types = 0;
+	list_del(&mark->link);
 }

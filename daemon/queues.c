@@ -26,7 +26,8 @@ struct ring {
 struct cq_obj {
 	struct obj obj;
 	struct cq *cq;
-	struct channel *channel;
+	struct channel *channel; /* NULL = none; then it has no notices */
+	struct outbox_mark events, notices;
 	struct ring ring;
 };
 
@@ -34,6 +35,7 @@ struct srq_obj {
 	struct obj obj;
 	struct srq *srq;
 	struct obj *pd;
+	struct outbox_mark events;
 	struct ring ring;
 	uint32_t bell;
 };
@@ -44,6 +46,7 @@ struct qp_obj {
 	struct obj *pd;
 	struct cq_obj *send_cq, *recv_cq;
 	struct srq_obj *srq;
+	struct outbox_mark events;
 	struct ring sq, rq;
 	uint32_t bell;
 };
@@ -113,28 +116,6 @@ free_bell(struct client *client, uint32_t bell)
 
 /* ---- channels ---- */
 
-struct channel_op {
-	struct channel *channel;
-	int err;
-};
-
-static void
-attach_channel(void *arg, uint64_t now_ns)
-{
-	struct channel_op *op = arg;
-	struct channel *ch = op->channel;
-
-	(void)now_ns;
-	op->err = -keytab_put(&ch->obj.client->mailboxes, ch->obj.handle, &ch->mail);
-}
-
-static int
-detach_channel(struct obj *obj)
-{
-	keytab_del(&obj->client->mailboxes, obj->handle);
-	return 0;
-}
-
 static void
 release_channel(struct obj *obj)
 {
@@ -144,14 +125,13 @@ release_channel(struct obj *obj)
 	free(ch);
 }
 
-const struct obj_ops channel_ops = {.detach = detach_channel, .release = release_channel};
+const struct obj_ops channel_ops = {.release = release_channel};
 
 int
 handle_new_channel(struct request *req)
 {
 	struct client *client = req->client;
 	struct channel *ch;
-	struct channel_op op;
 	int peer_fd, err;
 
 	/* Without a CQ it is of no use. */
@@ -160,19 +140,12 @@ handle_new_channel(struct request *req)
 	ch = calloc(1, sizeof(*ch));
 	if (!ch)
 		return ENOMEM;
-	err = mailbox_open(&ch->mail, client, sizeof(uint64_t), &peer_fd);
+	err = mailbox_open(&ch->mail, client, OUTBOX_COOKIES, &peer_fd);
 	if (err)
 		goto no_mailbox;
 	err = obj_add(client, &ch->obj, OBJ_CHANNEL, 0);
 	if (err)
 		goto no_handle;
-	op.channel = ch;
-	worker_call(client->device->worker, attach_channel, &op);
-	if (op.err) {
-		err = op.err;
-		keytab_del(&client->objs[OBJ_CHANNEL], ch->obj.handle);
-		goto no_handle;
-	}
 	req->msg->handle.handle = ch->obj.handle;
 	req->msg->handle.zero = 0;
 	request_give_fd(req, peer_fd, true);
@@ -190,15 +163,6 @@ int
 handle_free_channel(struct request *req)
 {
 	return obj_destroy_handle(req, OBJ_CHANNEL);
-}
-
-void
-channel_notify(struct client *client, uint32_t channel, uint64_t cookie)
-{
-	struct mailbox *mail = keytab_get(&client->mailboxes, channel);
-
-	assert(mail);
-	mailbox_send(mail, &cookie);
 }
 
 /* ---- completion queues ---- */
@@ -223,7 +187,14 @@ resize_cq(void *arg, uint64_t now_ns)
 static int
 detach_cq(struct obj *obj)
 {
-	return -cq_destroy(container_of(obj, struct cq_obj, obj)->cq);
+	struct cq_obj *q = container_of(obj, struct cq_obj, obj);
+	int err = -cq_destroy(q->cq);
+
+	if (!err) {
+		outbox_forget(&q->events);
+		outbox_forget(&q->notices);
+	}
+	return err;
 }
 
 static void
@@ -235,6 +206,12 @@ release_cq(struct obj *obj)
 	if (q->channel)
 		q->channel->obj.nb_refs--;
 	free(q);
+}
+
+void
+cq_obj_notify(struct outbox_mark *events)
+{
+	mailbox_send(&container_of(events, struct cq_obj, events)->notices, 0);
 }
 
 const struct obj_ops cq_ops = {.detach = detach_cq, .release = release_cq};
@@ -265,8 +242,10 @@ handle_create_cq(struct request *req)
 	err = obj_add(client, &q->obj, OBJ_CQ, 0);
 	if (err)
 		goto no_handle;
+	outbox_mark_init(&q->events, &client->events.box, msg->cookie);
+	outbox_mark_init(&q->notices, ch ? &ch->mail.box : NULL, msg->cookie);
 	/* Nobody knows it yet: no need of the worker. */
-	q->cq = cq_create(ring_at(client, &q->ring), slots, msg->channel, msg->cookie, client);
+	q->cq = cq_create(ring_at(client, &q->ring), slots, msg->channel, msg->cookie, &q->events);
 	if (!q->cq) {
 		err = ENOMEM;
 		keytab_del(&client->objs[OBJ_CQ], q->obj.handle);
@@ -340,7 +319,7 @@ create_srq(void *arg, uint64_t now_ns)
 
 	(void)now_ns;
 	s->srq = srq_create(client->device->nic, msg->pd, ring_at(client, &s->ring),
-	                    msg->ring.nb_slots, msg->max_wr, msg->max_sge, msg->cookie, client);
+	                    msg->ring.nb_slots, msg->max_wr, msg->max_sge, msg->cookie, &s->events);
 	op->err = s->srq ? 0 : ENOMEM;
 	if (s->srq)
 		client->bells.queues[s->bell].srq = s->srq;
@@ -370,8 +349,10 @@ detach_srq(struct obj *obj)
 	struct srq_obj *s = container_of(obj, struct srq_obj, obj);
 	int err = -srq_destroy(s->srq);
 
-	if (!err)
+	if (!err) {
 		obj->client->bells.queues[s->bell].srq = NULL;
+		outbox_forget(&s->events);
+	}
 	return err;
 }
 
@@ -405,6 +386,7 @@ handle_create_srq(struct request *req)
 	op.s = s = calloc(1, sizeof(*s));
 	if (!s)
 		return ENOMEM;
+	outbox_mark_init(&s->events, &client->events.box, msg->cookie);
 	err = take_bell(client, &s->bell);
 	if (err)
 		goto no_bell;
@@ -516,6 +498,7 @@ detach_qp(struct obj *obj)
 
 	obj->client->bells.queues[q->bell].qp = NULL;
 	qp_destroy(q->qp);
+	outbox_forget(&q->events);
 	return 0;
 }
 
@@ -622,6 +605,7 @@ handle_create_qp(struct request *req)
 	err = EINVAL;
 	if (!q->pd || !q->send_cq || !q->recv_cq || (msg->srq && !q->srq))
 		goto no_bell;
+	outbox_mark_init(&q->events, &client->events.box, msg->cookie);
 	err = take_bell(client, &q->bell);
 	if (err)
 		goto no_bell;
@@ -633,7 +617,7 @@ handle_create_qp(struct request *req)
 		.srq = q->srq ? q->srq->srq : NULL,
 		.sq_sig_all = msg->sq_sig_all != 0,
 		.cookie = msg->cookie,
-		.owner = client,
+		.owner = &q->events,
 	};
 	err = new_qp_rings(client, q, msg, &op.init);
 	if (!err)
