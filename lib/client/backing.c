@@ -9,22 +9,11 @@
 
 #include "adopt.h"
 #include "client.h"
+#include "ranges.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct backing *backings;
 static uint64_t idle_bytes; /**< sum of the lengths of idle objects */
-
-/**
- * What interposers need to know of remapped objects, in memory that needs no malloc. Entries are
- * written under the lock above and read without: hi is written last and cleared first.
- */
-static struct {
-	uint64_t lo;
-	_Atomic uint64_t hi; /**< 0 = free */
-	uint64_t ino;
-	uint32_t dev_major, dev_minor;
-} ranges[BACKING_MAX_RANGES];
-static _Atomic uint32_t nb_ranges; /**< slots ever used */
 
 void
 backing_lock(void)
@@ -37,66 +26,6 @@ backing_unlock(void)
 {
 	pthread_mutex_unlock(&lock);
 }
-
-/* ---- ranges ---- */
-
-static int
-add_range(const struct backing *backing)
-{
-	uint32_t i = 0;
-
-	while (i < BACKING_MAX_RANGES && atomic_load(&ranges[i].hi))
-		i++;
-	if (i == BACKING_MAX_RANGES)
-		return -ENOSPC;
-	ranges[i].lo = backing->va;
-	ranges[i].ino = backing->ino;
-	ranges[i].dev_major = backing->dev_major;
-	ranges[i].dev_minor = backing->dev_minor;
-	atomic_store(&ranges[i].hi, backing->va + backing->length);
-	if (i >= atomic_load(&nb_ranges))
-		atomic_store(&nb_ranges, i + 1);
-	return 0;
-}
-
-static void
-remove_range(const struct backing *backing)
-{
-	for (uint32_t i = 0; i < atomic_load(&nb_ranges); i++) {
-		if (atomic_load(&ranges[i].hi) && ranges[i].ino == backing->ino)
-			atomic_store(&ranges[i].hi, 0);
-	}
-}
-
-bool
-backing_range_touches(uint64_t lo, uint64_t hi)
-{
-	uint32_t nb = atomic_load_explicit(&nb_ranges, memory_order_acquire);
-
-	for (uint32_t i = 0; i < nb; i++) {
-		uint64_t range_hi = atomic_load_explicit(&ranges[i].hi, memory_order_acquire);
-
-		if (range_hi > lo && ranges[i].lo < hi)
-			return true;
-	}
-	return false;
-}
-
-bool
-backing_range_holds(const struct maps_entry *entry)
-{
-	uint32_t nb = atomic_load_explicit(&nb_ranges, memory_order_acquire);
-
-	for (uint32_t i = 0; entry->shared && i < nb; i++) {
-		if (atomic_load_explicit(&ranges[i].hi, memory_order_acquire) &&
-		    ranges[i].ino == entry->ino && ranges[i].dev_major == entry->dev_major &&
-		    ranges[i].dev_minor == entry->dev_minor)
-			return true;
-	}
-	return false;
-}
-
-/* ---- objects ---- */
 
 /** An object of a descriptor, which it then owns. @return NULL: no memory, or nothing to stat. */
 static struct backing *
@@ -158,8 +87,15 @@ backing_create(struct weft *weft, enum backing_origin origin, uint64_t length, s
 int
 backing_place(struct backing *backing, uint64_t va)
 {
+	const struct maps_entry object = {
+		.dev_major = backing->dev_major,
+		.dev_minor = backing->dev_minor,
+		.ino = backing->ino,
+	};
+
 	backing->va = va;
-	return add_range(backing);
+	backing->range = ranges_add(va, va + backing->length, &object);
+	return backing->range ? 0 : -ENOSPC;
 }
 
 void
@@ -195,7 +131,8 @@ backing_destroy(struct backing *backing)
 {
 	set_idle(backing, false);
 	backing_orphan(backing);
-	remove_range(backing);
+	if (backing->range)
+		ranges_remove(backing->range);
 	for (struct backing **link = &backings; *link; link = &(*link)->next) {
 		if (*link == backing) {
 			*link = backing->next;
@@ -357,6 +294,5 @@ backing_reset(void)
 {
 	backings = NULL;
 	idle_bytes = 0;
-	for (uint32_t i = 0; i < atomic_load(&nb_ranges); i++)
-		atomic_store(&ranges[i].hi, 0);
+	ranges_reset();
 }

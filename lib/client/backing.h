@@ -3,9 +3,7 @@
 #define WEFT_BACKING_H
 
 /*
- * Memory objects that this process and daemons both map. All calls but the backing_range_* ones
- * are made with backing_lock held; those are for interposers, which may run inside malloc while it
- * is held.
+ * Memory objects that this process and daemons both map. All calls are made with backing_lock held.
  */
 
 #include <stdbool.h>
@@ -13,10 +11,9 @@
 
 #include "maps.h"
 
+struct range;
 struct weft;
 
-/** Remapped ranges at the same time; each costs the process a few of its 65,530 mappings. */
-#define BACKING_MAX_RANGES 4096
 /** Remapped memory that is not registered any more is kept ready up to this; bytes, our choice. */
 #define BACKING_IDLE_MAX (UINT64_C(64) << 20)
 
@@ -40,12 +37,13 @@ struct backing {
 	enum backing_origin origin;
 	int fd; /**< -1: orphan: still mapped here, but no daemon knows it any more */
 	uint32_t dev_major, dev_minor;
-	uint64_t ino;     /**< what /proc/self/maps shows of it */
-	uint64_t va;      /**< where it was mapped at first; 0 = foreign */
-	uint64_t length;  /**< bytes */
-	uint32_t nb_uses; /**< sum of the shares' */
-	bool idle;        /**< remapped, without uses, kept for the next registration */
-	bool mapped;      /**< scratch of backing_sweep */
+	uint64_t ino;        /**< what /proc/self/maps shows of it */
+	uint64_t va;         /**< where it was mapped at first; 0 = foreign */
+	uint64_t length;     /**< bytes */
+	struct range *range; /**< what interposers know of it; NULL = nothing */
+	uint32_t nb_uses;    /**< sum of the shares' */
+	bool idle;           /**< remapped, without uses, kept for the next registration */
+	bool mapped;         /**< scratch of backing_sweep */
 	struct backing_share *shares;
 	struct backing *next;
 };
@@ -87,10 +85,5 @@ void backing_sweep(void);
 bool backing_any(void);
 /** Forget all of them, without a word to a daemon: this is a forked child. */
 void backing_reset(void);
-
-/** Whether [lo, hi) touches a range that was remapped. Takes no lock that malloc could need. */
-bool backing_range_touches(uint64_t lo, uint64_t hi);
-/** Whether a mapping found there is one of ours. */
-bool backing_range_holds(const struct maps_entry *entry);
 
 #endif

@@ -9,8 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "backing.h"
+#include "maps.h"
 #include "memkind.h"
+#include "ranges.h"
 #include "shim.h"
 
 #ifndef MADV_DONTNEED_LOCKED
@@ -44,7 +45,7 @@ discard(uint64_t lo, uint64_t hi, int advice)
 			continue;
 		if (entry.lo > lo)
 			break; /* the call below says what it thinks of holes */
-		if (sys_madvise(lo, end, backing_range_holds(&entry) ? MADV_REMOVE : advice) < 0)
+		if (sys_madvise(lo, end, ranges_hold(&entry) ? MADV_REMOVE : advice) < 0)
 			ret = -1;
 		lo = end;
 	}
@@ -60,7 +61,7 @@ madvise(void *addr, size_t length, int advice)
 	uint64_t hi = (lo + length + page - 1) & ~(page - 1);
 
 	if ((advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_DONTNEED_LOCKED) &&
-	    lo % page == 0 && backing_range_touches(lo, hi))
+	    lo % page == 0 && ranges_touch(lo, hi))
 		return discard(lo, hi, advice);
 	return (int)syscall(SYS_madvise, addr, length, advice);
 }
@@ -73,10 +74,10 @@ holds_ours(uint64_t lo, uint64_t hi)
 	struct maps maps;
 	bool found = false;
 
-	if (!backing_range_touches(lo, hi) || maps_open(&maps))
+	if (!ranges_touch(lo, hi) || maps_open(&maps))
 		return false;
 	while (!found && maps_next(&maps, &entry) && entry.lo < hi)
-		found = entry.hi > lo && backing_range_holds(&entry);
+		found = entry.hi > lo && ranges_hold(&entry);
 	maps_close(&maps);
 	return found;
 }
