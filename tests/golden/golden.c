@@ -64,8 +64,11 @@ add_vector(const char *name, const char *hex)
 	memcpy(frame, eth, sizeof(eth));
 	memcpy(frame + sizeof(eth), hex[0] == '4' ? "\x08\x00" : "\x86\xdd", 2);
 	for (; *hex; hex += 2) {
+		int got;
+
 		hex += *hex == ' ';
-		assert(sscanf(hex, "%2x", &byte) == 1);
+		got = sscanf(hex, "%2x", &byte);
+		assert(got == 1);
 		frame[len++] = (uint8_t)byte;
 	}
 	add(name, frame, len);

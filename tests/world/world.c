@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bind.h"
+#include "param.h"
 
 #define FRAME_ROOM 4352
 
@@ -37,28 +38,27 @@ on_event(void *owner, uint32_t type, uint64_t cookie)
 static const struct nic_driver driver = {.notify = on_notify, .event = on_event};
 
 /* Defaults of an engine's parameters, in memory that lives as long as the test. */
-static const void *
+static void *
 defaults(const struct engine_info *info)
 {
-	char *params;
+	void *params;
 
 	if (!info->params_size)
 		return NULL;
 	params = calloc(1, info->params_size);
 	assert(params);
-	for (const struct param_desc *d = info->params; d->name; d++)
-		switch (d->type) {
-		case PARAM_U32:
-			*(uint32_t *)(params + d->offset) = (uint32_t)d->def;
-			break;
-		case PARAM_U64:
-			*(uint64_t *)(params + d->offset) = (uint64_t)d->def;
-			break;
-		case PARAM_F64:
-			*(double *)(params + d->offset) = d->def;
-			break;
-		}
+	param_defaults(info->params, params);
 	return params;
+}
+
+/* Set one of them that is a uint64_t. */
+static void
+set_u64(const struct engine_info *info, void *params, const char *name, uint64_t value)
+{
+	const struct param_desc *desc = param_find(info->params, name);
+
+	assert(desc && desc->type == PARAM_U64);
+	memcpy((char *)params + desc->offset, &value, sizeof(value));
 }
 
 static void
@@ -95,12 +95,13 @@ open_nic(struct world *w, int side)
 		.driver = &driver,
 		.pool = w->pool,
 	};
+	void *cc_params = defaults(&conf.cc->info);
 
-	conf.rel_params = defaults(&conf.rel->info);
-	conf.cc_params = defaults(&conf.cc->info);
-	conf.lb_params = defaults(&conf.lb->info);
 	if (w->conf.rate_bps)
-		memcpy((void *)conf.cc_params, &w->conf.rate_bps, sizeof(uint64_t));
+		set_u64(&conf.cc->info, cc_params, "rate", w->conf.rate_bps);
+	conf.rel_params = defaults(&conf.rel->info);
+	conf.cc_params = cc_params;
+	conf.lb_params = defaults(&conf.lb->info);
 	w->nic[side] = nic_create(&conf, w->now_ns);
 	assert(w->nic[side]);
 }
@@ -109,6 +110,7 @@ void
 world_open(struct world *w, const struct world_conf *conf)
 {
 	static const struct fault_params none;
+	int err;
 
 	*w = (struct world){.conf = conf ? *conf : (struct world_conf){0}, .now_ns = 1000000};
 	if (!w->conf.nb_pkts)
@@ -121,7 +123,9 @@ world_open(struct world *w, const struct world_conf *conf)
 		w->conf.window_pkts = 256;
 	world_nb_events = 0;
 	w->pool = pkt_pool_mem_create(w->conf.nb_pkts, FRAME_ROOM);
-	assert(w->pool && !port_mem_create_pair(w->conf.depth, w->port));
+	assert(w->pool);
+	err = port_mem_create_pair(w->conf.depth, w->port);
+	assert(!err);
 	if (memcmp(&w->conf.fault, &none, sizeof(none)))
 		world_spoil(w, &w->conf.fault);
 	open_nic(w, 0);
@@ -211,6 +215,15 @@ open_cq(struct app_cq *c, uint32_t depth, uint32_t channel)
 }
 
 static void
+close_cq(struct app_cq *c)
+{
+	int err = cq_destroy(c->cq);
+
+	assert(!err);
+	free(c->ring);
+}
+
+static void
 open_wq(struct app_wq *q, uint32_t depth, uint32_t stride)
 {
 	*q = (struct app_wq){.nb_slots = pow2(depth), .stride = stride};
@@ -257,9 +270,8 @@ void
 app_close(struct app_qp *a)
 {
 	qp_destroy(a->qp);
-	assert(!cq_destroy(a->scq.cq) && !cq_destroy(a->rcq.cq));
-	free(a->scq.ring);
-	free(a->rcq.ring);
+	close_cq(&a->scq);
+	close_cq(&a->rcq);
 	free(a->sq.ring);
 	free(a->rq.ring);
 }
@@ -276,7 +288,9 @@ app_srq_open(struct app_srq *s, struct world *w, int side, uint32_t depth, uint3
 void
 app_srq_close(struct app_srq *s)
 {
-	assert(!srq_destroy(s->srq));
+	int err = srq_destroy(s->srq);
+
+	assert(!err);
 	free(s->wq.ring);
 }
 
@@ -323,14 +337,22 @@ app_to(struct app_qp *a, const struct shm_qp_attr *attr, uint8_t state)
 	return qp_modify(a->qp, &to, mask ? mask : SHM_QP_STATE, a->world->now_ns);
 }
 
+static void
+must_go_to(struct app_qp *a, const struct app_qp *peer, uint8_t state)
+{
+	struct shm_qp_attr attr = app_attr(a, peer);
+	int err = app_to(a, &attr, state);
+
+	assert(!err);
+}
+
 void
 app_connect(struct app_qp *a, struct app_qp *b)
 {
-	struct shm_qp_attr at = app_attr(a, b), bt = app_attr(b, a);
-
-	assert(!app_to(a, &at, SHM_QPS_INIT) && !app_to(b, &bt, SHM_QPS_INIT));
-	assert(!app_to(a, &at, SHM_QPS_RTR) && !app_to(b, &bt, SHM_QPS_RTR));
-	assert(!app_to(a, &at, SHM_QPS_RTS) && !app_to(b, &bt, SHM_QPS_RTS));
+	for (uint8_t state = SHM_QPS_INIT; state <= SHM_QPS_RTS; state++) {
+		must_go_to(a, b, state);
+		must_go_to(b, a, state);
+	}
 }
 
 void

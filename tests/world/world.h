@@ -101,8 +101,9 @@ void app_srq_close(struct app_srq *s);
 
 /** Attributes with sensible values for a connection to peer. */
 struct shm_qp_attr app_attr(const struct app_qp *a, const struct app_qp *peer);
-/** RESET to RTS towards each other; attr overrides what is not 0 in it (NULL = nothing). */
+/** RESET to RTS towards each other. */
 void app_connect(struct app_qp *a, struct app_qp *b);
+/** One transition, with all that it requires taken from attr. @return what qp_modify says. */
 int app_to(struct app_qp *a, const struct shm_qp_attr *attr, uint8_t state);
 
 /** Register plain memory of the test; the mem is the caller's to keep. */
