@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cpu.h"
 #include "engine.h"
 
 /*
@@ -193,7 +194,7 @@ idle(struct worker *w, uint64_t now_ns)
 	if (next_ns <= now_ns)
 		return;
 	if (w->conf.poll || w->idle_turns <= PAUSE_TURNS || next_ns - now_ns < NEAR_NS) {
-		__builtin_ia32_pause();
+		cpu_relax();
 	} else if (w->yield_off == 0 && now_ns - w->busy_ns < SILENCE_NS) {
 		w->stats.yields++;
 		sched_yield();
