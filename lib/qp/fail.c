@@ -101,11 +101,11 @@ flush_cqe(struct qp *qp, struct cq *cq, uint64_t wr_id, uint8_t status, uint8_t 
 }
 
 /*
- * The first gets the status, each that was refused by itself its own, the rest are flushed. As many
- * as there is room for; wr_settle goes on.
+ * Each that was refused by itself gets its own status, the rest are flushed. As many as there is
+ * room for; wr_settle goes on.
  */
 static void
-flush_sends(struct qp *qp, uint8_t status)
+flush_sends(struct qp *qp)
 {
 	uint32_t nb = wq_posted(&qp->sq, qp->sq.head);
 
@@ -113,17 +113,16 @@ flush_sends(struct qp *qp, uint8_t status)
 		uint32_t idx = qp->sq.head;
 		struct shm_send_wqe wqe;
 		const struct shm_send_wqe *at = &wqe;
+		uint8_t status = SHM_WC_SUCCESS;
 
 		if (idx == qp->sq_open) {
 			shm_copy(&wqe, wq_slot(&qp->sq, idx), sizeof(wqe));
 			qp->sq_open++;
 		} else {
 			at = &wr_at(qp, idx)->wqe;
-			if (!status)
-				status = wr_at(qp, idx)->status;
+			status = wr_at(qp, idx)->status;
 		}
 		flush_cqe(qp, qp->send_cq, at->wr_id, status, wr_wc_op(at->op));
-		status = 0;
 		qp->sq.head++;
 		nb--;
 	}
@@ -133,23 +132,34 @@ flush_sends(struct qp *qp, uint8_t status)
 		wr_complete_later(qp);
 }
 
+/* The receive in hand first: it has the status of what failed. */
 static void
-flush_recvs(struct qp *qp, uint8_t status)
+flush_recvs(struct qp *qp)
 {
 	uint32_t nb = qp->srq ? 0 : wq_posted(&qp->rq, qp->rq.head);
+	const struct batch *batch = qp->nic->batch;
 	struct recv_wr wr;
 
-	if (qp->have_recv) {
+	if (qp->have_recv && batch_cqe_fits(batch)) {
 		qp->have_recv = false;
-		flush_cqe(qp, qp->recv_cq, qp->recv->wr_id, status, SHM_WC_RECV);
+		flush_cqe(qp, qp->recv_cq, qp->recv->wr_id, qp->recv->status, SHM_WC_RECV);
 	}
-	while (nb && batch_cqe_fits(qp->nic->batch) && wq_take_recv(&qp->rq, &wr)) {
+	while (nb && batch_cqe_fits(batch) && wq_take_recv(&qp->rq, &wr)) {
 		flush_cqe(qp, qp->recv_cq, wr.wr_id, 0, SHM_WC_RECV);
 		nb--;
 	}
 	wq_give_back(&qp->rq);
-	if (nb)
+	if (nb || qp->have_recv)
 		wr_complete_later(qp);
+}
+
+/* A failed QP's oldest send, if one was begun, and its receive in hand tell why. */
+static void
+blame(struct qp *qp, uint8_t send_status, uint8_t recv_status)
+{
+	if (send_status && qp->sq.head != qp->sq_open)
+		wr_at(qp, qp->sq.head)->status = send_status;
+	qp->recv->status = recv_status;
 }
 
 /* Posts from now on must ring: we set the flag, then look; the application posts, then looks. */
@@ -200,8 +210,9 @@ fail_both(struct qp *qp, enum qp_reason why, uint8_t send_status, uint8_t recv_s
 	if (qp->state == SHM_QPS_ERR || qp->state == SHM_QPS_RESET)
 		return;
 	enter_error(qp, why, psn);
-	flush_sends(qp, send_status);
-	flush_recvs(qp, recv_status);
+	blame(qp, send_status, recv_status);
+	flush_sends(qp);
+	flush_recvs(qp);
 	if (event != NO_EVENT)
 		driver->event(qp->owner, event, qp->cookie);
 	if (qp->srq)
@@ -276,14 +287,15 @@ qp_fail_sq(struct qp *qp, enum qp_reason why, uint8_t status)
 		return;
 	qp->state = qp->attr.state = SHM_QPS_SQE;
 	explain_once(qp, why, qp->rel->tx_una);
-	flush_sends(qp, status);
+	blame(qp, status, 0);
+	flush_sends(qp);
 }
 
 void
 qp_flush(struct qp *qp)
 {
 	if (qp->state == SHM_QPS_ERR || qp->state == SHM_QPS_SQE)
-		flush_sends(qp, 0);
+		flush_sends(qp);
 	if (qp->state == SHM_QPS_ERR)
-		flush_recvs(qp, 0);
+		flush_recvs(qp);
 }

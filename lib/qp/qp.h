@@ -57,6 +57,7 @@ struct recv_wr {
 	uint32_t nb_sge;
 	uint64_t length; /**< sum of the entries, bytes */
 	bool is_bad;     /**< named more entries than the queue allows; taken without any */
+	uint8_t status;  /**< enum shm_wc_status, once the QP has failed; 0 = flushed */
 	struct shm_sge sge[WEFT_MAX_SGE];
 };
 
