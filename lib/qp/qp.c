@@ -292,18 +292,24 @@ prepare(struct qp *qp, const struct shm_qp_attr *attr, uint32_t mask, uint64_t n
 	return path_set(qp, &attr->av, now_ns);
 }
 
-/* What was posted before the change is flushed, and only that. */
+/*
+ * What was posted before the change is flushed, and only that. The application may spoil its queue
+ * meanwhile: then nothing more can be taken from it.
+ */
 static void
 from_sqe(struct qp *qp)
 {
-	uint32_t nb_posted = wq_posted(&qp->sq, qp->sq.head), end = qp->sq.head + nb_posted;
+	uint32_t end = qp->sq.head + wq_posted(&qp->sq, qp->sq.head), head;
 
 	qp->state = SHM_QPS_SQE;
-	while ((int32_t)(end - qp->sq.head) > 0) {
+	while (qp->state == SHM_QPS_SQE && (int32_t)(end - qp->sq.head) > 0) {
+		head = qp->sq.head;
 		qp_flush(qp);
 		batch_flush_in(qp->nic);
+		if (qp->sq.head == head)
+			qp_fail_ring(qp);
 	}
-	if (qp->state == SHM_QPS_ERR) /* its CQ overran */
+	if (qp->state == SHM_QPS_ERR) /* that, or its CQ overran */
 		return;
 	list_del(&qp->done_link);
 	qp->state = SHM_QPS_RTS;

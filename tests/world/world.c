@@ -12,10 +12,13 @@
 
 struct world_event world_events[64];
 uint32_t world_nb_events;
+void (*world_on_event)(const struct world_event *e);
 
 static void
 note(struct world_event e)
 {
+	if (world_on_event)
+		world_on_event(&e);
 	if (world_nb_events < 64)
 		world_events[world_nb_events] = e;
 	world_nb_events++;

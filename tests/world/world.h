@@ -46,6 +46,9 @@ struct world {
 
 extern struct world_event world_events[64];
 extern uint32_t world_nb_events;
+/** What an application does at that very moment, in the middle of the stack's work; NULL = nothing.
+ */
+extern void (*world_on_event)(const struct world_event *e);
 
 void world_open(struct world *w, const struct world_conf *conf);
 /** Everything must have been closed; checks that no packet leaked. */

@@ -268,6 +268,35 @@ Test(qp_modify, sqe_flushes_sends_and_receives_on_until_rts_again)
 	pair_close(&p);
 }
 
+static _Atomic uint32_t *spoilt_tail;
+
+static void
+spoil_tail(const struct world_event *e)
+{
+	(void)e;
+	atomic_store(spoilt_tail, 0x80000000);
+}
+
+Test(qp_modify, sqe_is_not_left_with_a_queue_that_is_spoilt_meanwhile, .timeout = 20)
+{
+	struct app_conf ac = {.type = SHM_QPT_UC, .depth = 1024, .channel = 1};
+	struct pair p;
+	char why[256];
+
+	pair_open(&p, NULL, &ac);
+	pair_post(&p, SHM_WR_READ, 0, 0, 0, 10);
+	pair_expect(&p, &p.qp[0].scq, 0, SHM_WC_LOC_QP_OP_ERR);
+	for (uint32_t i = 0; i < 1000; i++)
+		pair_post(&p, SHM_WR_WRITE, i, 0, 0, 10);
+	/* The first of these completions is told while the others are still flushed. */
+	atomic_store(&p.qp[0].scq.ring->armed, SHM_ARM_ANY);
+	spoilt_tail = &p.qp[0].sq.ring->ring.tail;
+	world_on_event = spoil_tail;
+	cr_expect_eq(modify(&p, 0, SHM_QPS_RTS, 1), 0);
+	cr_expect_eq(pair_state(&p, 0, why), SHM_QPS_ERR);
+	pair_close(&p);
+}
+
 Test(qp_modify, a_qp_can_be_destroyed_in_any_state)
 {
 	static const uint8_t types[] = {SHM_QPT_RC, SHM_QPT_UC, SHM_QPT_UD};
