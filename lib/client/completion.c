@@ -9,15 +9,18 @@ take_cq_ring(struct weft_cq *cq, const struct ctl_cq *msg)
 {
 	struct shm_cq *shm = client_ring(cq->weft, &msg->ring, SHM_CQ_SLOTS, msg->nb_cqe,
 	                                 sizeof(struct shm_cqe));
+	uint32_t head;
 
 	if (!shm || msg->ring.stride != sizeof(struct shm_cqe))
 		return -EPROTO;
+	head = atomic_load(&shm->ring.head);
 	cq->ring = (struct ring_cq){
 		.shm = shm,
 		.slots = (struct shm_cqe *)((uint8_t *)shm + SHM_CQ_SLOTS),
 		.mask = msg->ring.nb_slots - 1,
-		.head = atomic_load(&shm->ring.head),
-		.tail = atomic_load(&shm->ring.head),
+		.head = head,
+		.given = head,
+		.tail = head,
 	};
 	cq->nb_cqe = msg->nb_cqe;
 	return 0;

@@ -149,9 +149,10 @@ ring_bell(struct shm_bell *bell, uint32_t idx, int fd)
 struct ring_cq {
 	struct shm_cq *shm;
 	struct shm_cqe *slots;
-	uint32_t mask; /**< slots - 1 */
-	uint32_t head; /**< entries taken */
-	uint32_t tail; /**< entries published, as last seen */
+	uint32_t mask;  /**< slots - 1 */
+	uint32_t head;  /**< entries taken */
+	uint32_t given; /**< of them given back to the daemon */
+	uint32_t tail;  /**< entries published, as last seen */
 };
 
 /** The oldest entry, NULL if there is none. It stays readable until the head is published. */
@@ -173,10 +174,16 @@ ring_cq_pop(struct ring_cq *cq)
 	cq->head++;
 }
 
-/** Give the entries that were popped back to the daemon. */
+/**
+ * Give the entries that were popped back to the daemon. Without any its cache line is left alone:
+ * polling an empty ring must not slow down who fills it.
+ */
 static inline void
 ring_cq_publish(struct ring_cq *cq)
 {
+	if (cq->head == cq->given)
+		return;
+	cq->given = cq->head;
 	atomic_store_explicit(&cq->shm->ring.head, cq->head, memory_order_release);
 }
 

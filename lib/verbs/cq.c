@@ -112,7 +112,6 @@ static inline int
 take(struct weft_cq *cq, int max, struct ibv_wc *wc)
 {
 	const struct shm_cqe *cqe;
-	uint32_t head = cq->ring.head;
 	int nb = 0;
 
 	while (nb < max && (cqe = ring_cq_peek(&cq->ring))) {
@@ -122,8 +121,7 @@ take(struct weft_cq *cq, int max, struct ibv_wc *wc)
 		}
 		ring_cq_pop(&cq->ring);
 	}
-	if (cq->ring.head != head)
-		ring_cq_publish(&cq->ring);
+	ring_cq_publish(&cq->ring);
 	return nb;
 }
 

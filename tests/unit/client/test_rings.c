@@ -136,6 +136,7 @@ new_cq(uint32_t start)
 		.slots = (struct shm_cqe *)((uint8_t *)shm + SHM_CQ_SLOTS),
 		.mask = 3,
 		.head = start,
+		.given = start,
 		.tail = start,
 	};
 }
@@ -166,6 +167,22 @@ Test(rings, completions_come_in_order_across_the_wrap)
 		ring_cq_publish(&cq);
 	}
 	cr_expect_eq(atomic_load(&cq.shm->ring.head), 7);
+	free(cq.shm);
+}
+
+Test(rings, the_head_is_stored_only_if_something_was_taken)
+{
+	struct ring_cq cq = new_cq(0);
+
+	atomic_store(&cq.shm->ring.head, 99);
+	cr_expect_null(ring_cq_peek(&cq));
+	ring_cq_publish(&cq);
+	cr_expect_eq(atomic_load(&cq.shm->ring.head), 99);
+	complete(&cq, 1, 1);
+	cr_assert_not_null(ring_cq_peek(&cq));
+	ring_cq_pop(&cq);
+	ring_cq_publish(&cq);
+	cr_expect_eq(atomic_load(&cq.shm->ring.head), 1);
 	free(cq.shm);
 }
 

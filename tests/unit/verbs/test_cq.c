@@ -45,6 +45,29 @@ Test(cq, completions_say_what_they_are)
 	world_stop();
 }
 
+Test(cq, an_empty_poll_of_either_kind_leaves_the_daemons_line_alone)
+{
+	struct ibv_cq_init_attr_ex init = {.cqe = 4};
+	struct ibv_poll_cq_attr attr = {0};
+	struct ibv_cq_ex *cq;
+	struct shm_cq *plain, *extended;
+	struct ibv_wc wc;
+
+	world_start(NULL, IBV_QPT_RC);
+	cq = ibv_create_cq_ex(world_context, &init);
+	cr_assert_not_null(cq);
+	plain = to_cq(world_cq)->weft.ring.shm;
+	extended = to_cq(ibv_cq_ex_to_cq(cq))->weft.ring.shm;
+	atomic_store(&plain->ring.head, 99);
+	atomic_store(&extended->ring.head, 99);
+	cr_expect_eq(ibv_poll_cq(world_cq, 1, &wc), 0);
+	cr_expect_eq(ibv_start_poll(cq, &attr), ENOENT);
+	cr_expect_eq(atomic_load(&plain->ring.head), 99);
+	cr_expect_eq(atomic_load(&extended->ring.head), 99);
+	cr_expect_eq(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);
+	world_stop();
+}
+
 Test(cq, extended_polling_reads_one_after_the_other)
 {
 	struct ibv_cq_init_attr_ex init = {
