@@ -5,6 +5,7 @@
 
 #include "api.h"
 #include "client.h"
+#include "wqe.h"
 
 static_assert(WEFT_FETCH_ADD == (int)SHM_WR_FETCH_ADD && WEFT_SEND == (int)SHM_WR_SEND &&
                       WEFT_INLINE == (int)SHM_SEND_INLINE && WEFT_FENCE == (int)SHM_SEND_FENCE &&
@@ -17,14 +18,8 @@ static_assert(sizeof(struct weft_sge) == sizeof(struct shm_sge) &&
                       offsetof(struct weft_sge, key) == offsetof(struct shm_sge, lkey),
               "lists are copied as they are");
 
-#define BIT(op) (1u << (op))
-/** Operations by type of QP. Source: IBA vol. 1, ch. 9 (transport services). */
-static const uint16_t allowed[] = {
-	[SHM_QPT_RC] = BIT(WEFT_WRITE) | BIT(WEFT_WRITE_IMM) | BIT(WEFT_SEND) | BIT(WEFT_SEND_IMM) |
-                       BIT(WEFT_READ) | BIT(WEFT_CMP_SWAP) | BIT(WEFT_FETCH_ADD),
-	[SHM_QPT_UC] = BIT(WEFT_WRITE) | BIT(WEFT_WRITE_IMM) | BIT(WEFT_SEND) | BIT(WEFT_SEND_IMM),
-	[SHM_QPT_UD] = BIT(WEFT_SEND) | BIT(WEFT_SEND_IMM),
-};
+/** What weft.h offers: without memory windows, so without what invalidates them. */
+#define OFFERED (SHM_OPS_SEND | SHM_OPS_WRITE | SHM_OPS_RD)
 
 /** Copy the data behind the request. @return 0 or EINVAL: too much, or nothing that is sent. */
 static int
@@ -32,7 +27,7 @@ fill_inline(const struct ring_wq *sq, struct shm_send_wqe *wqe, const struct wef
 {
 	uint8_t *to = (uint8_t *)(wqe + 1);
 
-	if (send->op > WEFT_SEND_IMM)
+	if (!(SHM_OPS_OUT & SHM_OP_BIT(send->op)))
 		return EINVAL;
 	for (uint32_t i = 0; i < send->nb_sge; i++) {
 		const struct weft_sge *sge = &send->sge[i];
@@ -51,7 +46,7 @@ fill_send(const struct weft_qp *qp, struct shm_send_wqe *wqe, const struct weft_
 {
 	const uint32_t flags = WEFT_FENCE | WEFT_SIGNALED | WEFT_SOLICITED | WEFT_INLINE;
 
-	if (send->op > WEFT_FETCH_ADD || !(allowed[qp->type] & BIT(send->op)) ||
+	if (!shm_op_allowed(qp->type, send->op) || !(OFFERED & SHM_OP_BIT(send->op)) ||
 	    send->nb_sge > qp->sq.max_sge || (send->flags & ~flags) ||
 	    (qp->type == SHM_QPT_UD && !send->to))
 		return EINVAL;

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "client.h"
+#include "wqe.h"
 
 /** Take the ring that the daemon made. */
 static int
@@ -99,15 +100,6 @@ client_cq_idle(struct weft_cq *cq, uint32_t nb_idle)
 		ring_pause();
 }
 
-/** Which completion a request ends in. */
-static const uint8_t done_as[SHM_WR_NB] = {
-	[SHM_WR_WRITE] = SHM_WC_WRITE,         [SHM_WR_WRITE_IMM] = SHM_WC_WRITE,
-	[SHM_WR_SEND] = SHM_WC_SEND,           [SHM_WR_SEND_IMM] = SHM_WC_SEND,
-	[SHM_WR_READ] = SHM_WC_READ,           [SHM_WR_CMP_SWAP] = SHM_WC_CMP_SWAP,
-	[SHM_WR_FETCH_ADD] = SHM_WC_FETCH_ADD, [SHM_WR_LOCAL_INV] = SHM_WC_LOCAL_INV,
-	[SHM_WR_BIND_MW] = SHM_WC_BIND_MW,     [SHM_WR_SEND_INV] = SHM_WC_SEND,
-};
-
 /** Take the oldest request that is outstanding; NULL if there is none. */
 static const void *
 flush_one(struct ring_wq *wq)
@@ -141,7 +133,7 @@ flush_qp(struct weft_cq *cq, struct weft_qp *qp, struct shm_cqe *cqe)
 		.wr_id = send ? send->wr_id : recv->wr_id,
 		.qpn = qp->qpn,
 		.status = SHM_WC_WR_FLUSH_ERR,
-		.op = send ? done_as[send->op % SHM_WR_NB] : SHM_WC_RECV,
+		.op = send ? shm_wc_op_of(send->op) : SHM_WC_RECV,
 	};
 	return true;
 }

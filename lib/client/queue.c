@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "wqe.h"
 
 /* ---- shared receive queues ---- */
 
@@ -26,12 +27,6 @@ take_wq_ring(struct ring_wq *wq, const struct weft *weft, const struct shm_ring_
 	return 0;
 }
 
-static uint32_t
-recv_stride(uint32_t max_sge)
-{
-	return (uint32_t)(sizeof(struct shm_recv_wqe) + max_sge * sizeof(struct shm_sge));
-}
-
 int
 client_srq_init(struct weft_srq *srq, struct weft *weft, uint32_t pd, uint32_t *max_wr,
                 uint32_t *max_sge)
@@ -53,7 +48,7 @@ client_srq_init(struct weft_srq *srq, struct weft *weft, uint32_t pd, uint32_t *
 		srq->bell = msg.bell;
 		err = msg.bell < WEFT_MAX_QP && msg.max_sge <= WEFT_MAX_SGE
 		              ? take_wq_ring(&srq->rq, weft, &msg.ring, msg.max_wr, msg.max_sge,
-		                             recv_stride(msg.max_sge))
+		                             rq_stride(msg.max_sge))
 		              : -EPROTO;
 		srq->rq.is_srq = true;
 		if (err)
@@ -105,20 +100,17 @@ static int
 take_qp(struct weft_qp *qp, const struct ctl_qp *msg)
 {
 	const struct shm_qp_cap *cap = &msg->cap;
-	uint32_t sq_tail = cap->max_send_sge * (uint32_t)sizeof(struct shm_sge);
 	int err = 0;
 
 	if (msg->bell >= WEFT_MAX_QP || cap->max_send_sge > WEFT_MAX_SGE ||
 	    cap->max_recv_sge > WEFT_MAX_SGE || cap->max_inline > WEFT_MAX_INLINE)
 		return -EPROTO;
-	if (cap->max_inline > sq_tail)
-		sq_tail = cap->max_inline;
 	if (msg->sq.nb_slots || cap->max_send_wr)
 		err = take_wq_ring(&qp->sq, qp->weft, &msg->sq, cap->max_send_wr, cap->max_send_sge,
-		                   (uint32_t)sizeof(struct shm_send_wqe) + sq_tail);
+		                   sq_stride(cap->max_send_sge, cap->max_inline));
 	if (!err && !qp->srq && (msg->rq.nb_slots || cap->max_recv_wr))
 		err = take_wq_ring(&qp->rq, qp->weft, &msg->rq, cap->max_recv_wr, cap->max_recv_sge,
-		                   recv_stride(cap->max_recv_sge));
+		                   rq_stride(cap->max_recv_sge));
 	qp->sq.max_inline = cap->max_inline;
 	qp->qpn = msg->qpn;
 	qp->bell = msg->bell;

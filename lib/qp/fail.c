@@ -122,7 +122,7 @@ flush_sends(struct qp *qp)
 			at = &wr_at(qp, idx)->wqe;
 			status = wr_at(qp, idx)->status;
 		}
-		flush_cqe(qp, qp->send_cq, at->wr_id, status, wr_wc_op(at->op));
+		flush_cqe(qp, qp->send_cq, at->wr_id, status, shm_wc_op_of(at->op));
 		qp->sq.head++;
 		nb--;
 	}

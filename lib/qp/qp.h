@@ -10,6 +10,7 @@
 #include "cq.h"
 #include "mr.h"
 #include "nic.h"
+#include "wqe.h"
 
 /** A READ of more packets than this is several messages. Source: half the PSN circle, halved. */
 #define MSG_PSNS_MAX (UINT64_C(1) << 22)
@@ -244,23 +245,6 @@ struct qp_init {
 	uint64_t cookie;
 	void *owner;
 };
-
-/** Bytes of a send slot. */
-static inline uint32_t
-sq_stride(uint32_t max_sge, uint32_t max_inline)
-{
-	uint32_t tail = max_sge * (uint32_t)sizeof(struct shm_sge);
-
-	if (max_inline > tail)
-		tail = max_inline;
-	return (uint32_t)(sizeof(struct shm_send_wqe) + tail + 63) & ~63u;
-}
-/** Bytes of a receive slot. */
-static inline uint32_t
-rq_stride(uint32_t max_sge)
-{
-	return (uint32_t)(sizeof(struct shm_recv_wqe) + max_sge * sizeof(struct shm_sge));
-}
 
 /* ---- control: called between two bursts, on the NIC's thread ---- */
 

@@ -8,46 +8,10 @@
 #include "path.h"
 #include "psn.h"
 
-static const uint8_t wc_ops[SHM_WR_NB] = {
-	[SHM_WR_WRITE] = SHM_WC_WRITE,         [SHM_WR_WRITE_IMM] = SHM_WC_WRITE,
-	[SHM_WR_SEND] = SHM_WC_SEND,           [SHM_WR_SEND_IMM] = SHM_WC_SEND,
-	[SHM_WR_READ] = SHM_WC_READ,           [SHM_WR_CMP_SWAP] = SHM_WC_CMP_SWAP,
-	[SHM_WR_FETCH_ADD] = SHM_WC_FETCH_ADD, [SHM_WR_LOCAL_INV] = SHM_WC_LOCAL_INV,
-	[SHM_WR_BIND_MW] = SHM_WC_BIND_MW,     [SHM_WR_SEND_INV] = SHM_WC_SEND,
-};
-
-uint8_t
-wr_wc_op(uint8_t op)
-{
-	return op < SHM_WR_NB ? wc_ops[op] : SHM_WC_SEND;
-}
-
 /* Binds and invalidations that one QP runs in one turn. Our choice. */
 #define LOCAL_OPS_MAX 32
 /* Rounds in which wr_settle goes on at once: about a thousand completions. Our choice. */
 #define SETTLE_ROUNDS 4
-
-#define OP_BIT(op) (1u << (op))
-#define OPS_SEND (OP_BIT(SHM_WR_SEND) | OP_BIT(SHM_WR_SEND_IMM))
-#define OPS_WRITE (OP_BIT(SHM_WR_WRITE) | OP_BIT(SHM_WR_WRITE_IMM))
-#define OPS_ATOMIC (OP_BIT(SHM_WR_CMP_SWAP) | OP_BIT(SHM_WR_FETCH_ADD))
-#define OPS_RD (OPS_ATOMIC | OP_BIT(SHM_WR_READ))
-#define OPS_LOCAL (OP_BIT(SHM_WR_LOCAL_INV) | OP_BIT(SHM_WR_BIND_MW))
-#define OPS_REMOTE (OPS_SEND | OPS_WRITE | OPS_RD | OP_BIT(SHM_WR_SEND_INV))
-
-/* What each transport carries. Source: IBA vol. 1, ch. 9 (transport services). */
-static uint32_t
-ops_of(uint8_t type)
-{
-	switch (type) {
-	case SHM_QPT_RC:
-		return OPS_REMOTE | OPS_LOCAL;
-	case SHM_QPT_UC:
-		return OPS_SEND | OPS_WRITE | OPS_LOCAL;
-	default:
-		return OPS_SEND;
-	}
-}
 
 bool
 wq_take_recv(struct wq *wq, struct recv_wr *wr)
@@ -76,7 +40,7 @@ buffers_ok(const struct qp *qp, const struct send_wr *wr)
 {
 	struct mr_use use = {.pd = qp->pd};
 
-	if (OP_BIT(wr->wqe.op) & OPS_RD)
+	if (SHM_OP_BIT(wr->wqe.op) & SHM_OPS_RD)
 		use.access = SHM_ACCESS_LOCAL_WRITE;
 	for (uint32_t i = 0; i < wr->wqe.nb_sge; i++) {
 		use.addr = wr->sge[i].addr;
@@ -92,22 +56,22 @@ static uint8_t
 judge(const struct qp *qp, const struct send_wr *wr)
 {
 	const struct shm_send_wqe *wqe = &wr->wqe;
-	uint32_t op = wqe->op < SHM_WR_NB ? OP_BIT(wqe->op) : 0;
+	uint32_t op = wqe->op < SHM_WR_NB ? SHM_OP_BIT(wqe->op) : 0;
 
-	if (!(op & ops_of(qp->type)) || wqe->nb_sge > qp->sq.max_sge)
+	if (!(op & shm_ops_of(qp->type)) || wqe->nb_sge > qp->sq.max_sge)
 		return SHM_WC_LOC_QP_OP_ERR;
 	if ((wqe->flags & SHM_SEND_INLINE) &&
-	    (wqe->inline_len > qp->cap.max_inline || wqe->nb_sge || (op & OPS_RD)))
+	    (wqe->inline_len > qp->cap.max_inline || wqe->nb_sge || (op & SHM_OPS_RD)))
 		return SHM_WC_LOC_QP_OP_ERR;
-	if ((op & OPS_RD) && !qp->attr.max_rd_atomic)
+	if ((op & SHM_OPS_RD) && !qp->attr.max_rd_atomic)
 		return SHM_WC_LOC_QP_OP_ERR;
 	if (qp->type == SHM_QPT_UD &&
 	    (wqe->ud.qpn > PSN_MASK || !path_is_valid(qp->nic, &wqe->ud.av)))
 		return SHM_WC_LOC_QP_OP_ERR;
-	if (wr->length > WEFT_MAX_MSG || ((op & OPS_ATOMIC) && wr->length != 8) ||
+	if (wr->length > WEFT_MAX_MSG || ((op & SHM_OPS_ATOMIC) && wr->length != 8) ||
 	    (qp->type == SHM_QPT_UD && wr->length > qp->mtu))
 		return SHM_WC_LOC_LEN_ERR;
-	if (!(op & OPS_LOCAL) && !buffers_ok(qp, wr))
+	if (!(op & SHM_OPS_LOCAL) && !buffers_ok(qp, wr))
 		return SHM_WC_LOC_PROT_ERR;
 	return SHM_WC_SUCCESS;
 }
@@ -193,7 +157,7 @@ post_message(struct qp *qp, struct send_wr *wr, uint64_t now_ns)
 	uint32_t slot = (uint32_t)rq->tx_end_msn & rq->msg_mask;
 	uint64_t left = wr->length - wr->opened;
 	uint64_t nb_psns = left ? (left + qp->mtu - 1) / qp->mtu : 1;
-	bool rd = OP_BIT(wr->wqe.op) & OPS_RD;
+	bool rd = SHM_OP_BIT(wr->wqe.op) & SHM_OPS_RD;
 
 	if (wr->wqe.op == SHM_WR_READ && nb_psns > MSG_PSNS_MAX) {
 		nb_psns = MSG_PSNS_MAX;
@@ -233,7 +197,7 @@ must_wait(const struct qp *qp, const struct send_wr *wr)
 {
 	if ((wr->wqe.flags & SHM_SEND_FENCE) && qp->nb_rd && !wr->opened)
 		return true;
-	return (OP_BIT(wr->wqe.op) & OPS_RD) && qp->nb_rd >= qp->attr.max_rd_atomic;
+	return (SHM_OP_BIT(wr->wqe.op) & SHM_OPS_RD) && qp->nb_rd >= qp->attr.max_rd_atomic;
 }
 
 bool
@@ -257,7 +221,7 @@ wr_open(struct qp *qp, uint64_t now_ns)
 		}
 		if (must_wait(qp, wr))
 			return false;
-		if (!(OP_BIT(wr->wqe.op) & OPS_LOCAL)) {
+		if (!(SHM_OP_BIT(wr->wqe.op) & SHM_OPS_LOCAL)) {
 			post_message(qp, wr, now_ns);
 			return true;
 		}
@@ -280,7 +244,7 @@ complete_one(struct qp *qp, const struct send_wr *wr)
 		.byte_len = (uint32_t)wr->length,
 		.qpn = qp->qpn,
 		.wqe_idx = qp->sq.head,
-		.op = wr_wc_op(wr->wqe.op),
+		.op = shm_wc_op_of(wr->wqe.op),
 	};
 
 	batch_cqe(qp->nic, qp, qp->send_cq, &cqe, false);

@@ -71,9 +71,6 @@ wr_at(const struct qp *qp, uint32_t idx)
 	return (struct send_wr *)(qp->wrs + (uint64_t)(idx & (qp->sq.nb_slots - 1)) * qp->wr_size);
 }
 
-/** enum shm_wc_op of an enum shm_wr_op; SEND for what is none. */
-uint8_t wr_wc_op(uint8_t op);
-
 /** Whether more can be opened when slots allow: posted, or a READ in parts. */
 bool wr_pending(const struct qp *qp);
 

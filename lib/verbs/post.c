@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "shim.h"
+#include "wqe.h"
 
 static_assert(sizeof(struct ibv_sge) == sizeof(struct shm_sge) &&
                       offsetof(struct ibv_sge, addr) == offsetof(struct shm_sge, addr) &&
@@ -18,24 +19,6 @@ static_assert(SHM_WR_SEND_INV == (int)IBV_WR_SEND_WITH_INV &&
               "operations and flags are passed on as they are");
 
 #define SEND_FLAGS (SHM_SEND_FENCE | SHM_SEND_SIGNALED | SHM_SEND_SOLICITED | SHM_SEND_INLINE)
-#define BIT(op) (1u << (op))
-/** Operations that carry local data to the peer: the only ones that can be inline. */
-#define DATA_OUT                                                                                   \
-	(BIT(SHM_WR_WRITE) | BIT(SHM_WR_WRITE_IMM) | BIT(SHM_WR_SEND) | BIT(SHM_WR_SEND_IMM) |     \
-	 BIT(SHM_WR_SEND_INV))
-
-static const uint16_t allowed[] = {
-	[SHM_QPT_RC] = BIT(SHM_WR_NB) - 1,
-	[SHM_QPT_UC] = BIT(SHM_WR_WRITE) | BIT(SHM_WR_WRITE_IMM) | BIT(SHM_WR_SEND) |
-                       BIT(SHM_WR_SEND_IMM) | BIT(SHM_WR_LOCAL_INV) | BIT(SHM_WR_BIND_MW),
-	[SHM_QPT_UD] = BIT(SHM_WR_SEND) | BIT(SHM_WR_SEND_IMM),
-};
-
-bool
-shim_op_allowed(uint8_t type, uint32_t op)
-{
-	return op < SHM_WR_NB && (allowed[type] & BIT(op));
-}
 
 /** Copy the data behind the request. @return 0 or EINVAL: too much. */
 static int
@@ -44,7 +27,7 @@ fill_inline(const struct ring_wq *sq, struct shm_send_wqe *wqe, const struct ibv
 	uint8_t *to = (uint8_t *)(wqe + 1);
 	uint32_t total = 0;
 
-	if (!(DATA_OUT & BIT(wr->opcode)))
+	if (!(SHM_OPS_OUT & SHM_OP_BIT(wr->opcode)))
 		return EINVAL;
 	for (int i = 0; i < wr->num_sge; i++) {
 		const struct ibv_sge *sge = &wr->sg_list[i];
@@ -128,7 +111,7 @@ fill_send(const struct shim_qp *qp, struct shm_send_wqe *wqe, const struct ibv_s
 	const struct ring_wq *sq = &qp->weft.sq;
 	int err;
 
-	if (!shim_op_allowed(qp->weft.type, wr->opcode) || (uint32_t)wr->num_sge > sq->max_sge)
+	if (!shm_op_allowed(qp->weft.type, wr->opcode) || (uint32_t)wr->num_sge > sq->max_sge)
 		return EINVAL;
 	wqe->wr_id = wr->wr_id;
 	wqe->op = (uint8_t)wr->opcode;

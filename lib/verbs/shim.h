@@ -179,8 +179,6 @@ int shim_av(const struct ibv_ah_attr *attr, struct shm_av *av);
 int shim_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int shim_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int shim_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
-/** Whether a QP type has an operation (enum shm_wr_op). Source: IBA vol. 1, table 35. */
-bool shim_op_allowed(uint8_t type, uint32_t op);
 
 /* wr.c */
 /** Fill the wr_* pointers; false if send_ops_flags asks for something that this type has not. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "shim.h"
+#include "wqe.h"
 
 static inline struct shim_qp *
 from_ex(struct ibv_qp_ex *ex)
@@ -299,7 +300,7 @@ bool
 shim_fill_wr(struct shim_qp *qp, uint64_t send_ops_flags)
 {
 	for (uint32_t op = 0; op < 64; op++) {
-		if ((send_ops_flags >> op & 1) && !shim_op_allowed(qp->weft.type, op))
+		if ((send_ops_flags >> op & 1) && !shm_op_allowed(qp->weft.type, op))
 			return false;
 	}
 	/* verbs.h calls all of them unchecked, so that none may stay NULL. */

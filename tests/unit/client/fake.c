@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "wqe.h"
+
 #define MAX_OBJS 64
 #define MAX_CONNS 8
 
@@ -426,7 +428,6 @@ loop_back(struct fake_qp *qp, uint32_t qpn, const struct shm_send_wqe *wqe)
 static void
 work(struct conn *conn, uint32_t i)
 {
-	static const uint8_t done_as[] = {1, 1, 0, 0, 2, 3, 4, 6, 5, 0};
 	struct fake_qp *qp = &conn->qps[i];
 	uint32_t head = atomic_load(&qp->sq->ring.head);
 
@@ -435,7 +436,7 @@ work(struct conn *conn, uint32_t i)
 			(struct shm_send_wqe *)((uint8_t *)(qp->sq + 1) +
 		                                (head & (qp->sq_slots - 1)) * qp->sq_stride);
 		struct shm_cqe cqe = {.wr_id = wqe->wr_id,
-		                      .op = done_as[wqe->op],
+		                      .op = shm_wc_op_of(wqe->op),
 		                      .qpn = 0x100 + i,
 		                      .wqe_idx = head,
 		                      .cookie = qp->cookie};
