@@ -42,4 +42,13 @@ void nearest_offer(struct nearest *n, const char *name);
  */
 void nearest_explain(const struct nearest *n, const char *kind, char *why, size_t size);
 
+/**
+ * The same if there are few names, so that all can be said, the nearest first:
+ * "unknown KIND 'WORD' (known: NAME, NAME)".
+ *
+ * @param names  are sorted.
+ */
+void nearest_list(const char *word, const char *kind, const char **names, uint32_t nb_names,
+                  char *why, size_t size);
+
 #endif

@@ -62,3 +62,26 @@ Test(nearest, explains_in_one_line)
 	nearest_explain(&n, "key", why, sizeof(why));
 	cr_expect_str_eq(why, "unknown key 'windw' (nearest: 'window')");
 }
+
+Test(nearest, lists_all_names_the_nearest_first)
+{
+	static const struct {
+		const char *word;
+		size_t size; /* of the line */
+		const char *want;
+	} rows[] = {
+		{"fixt", 100, "unknown engine 'fixt' (known: fixed, hpcc, dcqcn)"},
+		{"hpc", 100, "unknown engine 'hpc' (known: hpcc, dcqcn, fixed)"},
+		{"", 100, "unknown engine '' (known: hpcc, dcqcn, fixed)"},
+		{"fixt", 30, "unknown engine 'fixt' (known:"},
+		{"fixt", 37, "unknown engine 'fixt' (known: fixed,"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *names[] = {"dcqcn", "fixed", "hpcc"};
+		char why[100];
+
+		nearest_list(rows[i].word, "engine", names, 3, why, rows[i].size);
+		cr_expect_str_eq(why, rows[i].want, "row %zu: %s", i, why);
+	}
+}
