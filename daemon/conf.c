@@ -17,7 +17,7 @@ conf_error(struct conf_reader *r, uint32_t line, const char *fmt, ...)
 	va_list ap;
 
 	r->nb_errors++;
-	fprintf(r->errors, "%s:%u: ", r->path, line);
+	fprintf(r->errors, line ? "%s:%u: " : "%s: ", r->path, line);
 	va_start(ap, fmt);
 	vfprintf(r->errors, fmt, ap);
 	va_end(ap);
@@ -45,13 +45,15 @@ conf_number(struct conf_reader *r, const struct param_desc *descs, void *params,
 	return false;
 }
 
-/* Whether a key comes for the first time in its section. */
+/* Whether a key comes for the first time in its section, or is a list that goes on. */
 static bool
-first_time(struct conf_reader *r, const char *name)
+may_come(struct conf_reader *r, const char *name, bool is_list)
 {
 	for (uint32_t i = 0; i < r->nb_seen; i++) {
 		if (strcmp(r->seen[i].name, name) != 0)
 			continue;
+		if (is_list)
+			return true;
 		conf_error(r, r->line, "key '%s' was set at line %u already", name,
 		           r->seen[i].line);
 		return false;
@@ -94,8 +96,8 @@ on_key(void *user, const char *section, const char *name, const char *value)
 	for (const struct conf_key *k = r->section->keys; k->name; k++) {
 		if (strcmp(k->name, name) != 0)
 			continue;
-		if (first_time(r, k->name))
-			k->read(r, r->obj, value);
+		if (may_come(r, k->name, k->is_list))
+			k->read(r, k, r->obj, value);
 		return 1;
 	}
 	/* Engines of two kinds may have one name, and then one section. */
@@ -104,7 +106,7 @@ on_key(void *user, const char *section, const char *name, const char *value)
 
 		if (!d)
 			continue;
-		if (!known && !first_time(r, d->name))
+		if (!known && !may_come(r, d->name, false))
 			return 1;
 		known = d->name;
 		if (!conf_number(r, r->tables[i].descs, r->tables[i].params, name, value))
@@ -115,13 +117,33 @@ on_key(void *user, const char *section, const char *name, const char *value)
 	return 1;
 }
 
+const struct conf_section *const conf_sections[] = {
+	&conf_daemon_section, &conf_nic_section,    &conf_peer_section,
+	&conf_switch_section, &conf_engine_section, NULL,
+};
+
+static const struct conf_section *
+find_section(struct conf_reader *r, const char *kind)
+{
+	struct nearest n = nearest_of(kind);
+	char why[256];
+
+	for (const struct conf_section *const *s = conf_sections; *s; s++) {
+		if (strcmp((*s)->name, kind) == 0)
+			return *s;
+		nearest_offer(&n, (*s)->name);
+	}
+	nearest_explain(&n, "section", why, sizeof(why));
+	conf_error(r, r->line, "%s", why);
+	return NULL;
+}
+
 /* "nic weft0" from between the brackets. */
 static void
 begin_section(struct conf_reader *r, char *text)
 {
-	char *kind, *name, *rest = NULL;
-	struct nearest n;
-	char why[256];
+	const struct conf_section *s;
+	char *kind, *title, *rest = NULL;
 
 	r->in_section = true;
 	r->section = NULL;
@@ -132,24 +154,18 @@ begin_section(struct conf_reader *r, char *text)
 		conf_error(r, r->line, "a section without a name");
 		return;
 	}
-	name = strtok_r(NULL, " \t", &rest);
-	n = nearest_of(kind);
-	for (const struct conf_section *s = conf_sections; s->name; s++) {
-		nearest_offer(&n, s->name);
-		if (strcmp(s->name, kind) != 0)
-			continue;
-		if (s->named != (name != NULL) || (name && strtok_r(NULL, " \t", &rest))) {
-			conf_error(r, r->line, "the section is written [%s%s]", s->name,
-			           s->named ? " NAME" : "");
-			return;
-		}
-		r->obj = s->begin(r, name);
-		if (r->obj)
-			r->section = s;
+	title = strtok_r(NULL, " \t", &rest);
+	s = find_section(r, kind);
+	if (!s)
+		return;
+	if ((s->title != NULL) != (title != NULL) || (title && strtok_r(NULL, " \t", &rest))) {
+		conf_error(r, r->line, "the section is written [%s%s%s]", s->name,
+		           s->title ? " " : "", s->title ? s->title : "");
 		return;
 	}
-	nearest_explain(&n, "section", why, sizeof(why));
-	conf_error(r, r->line, "%s", why);
+	r->obj = s->begin(r, title);
+	if (r->obj)
+		r->section = s;
 }
 
 /* What some editors begin a file with. */
@@ -191,11 +207,6 @@ next_line(char *buf, int size, void *user)
 		conf_error(r, r->line, "not a text file");
 		goto out;
 	}
-	/* libinih wants room for CR, LF and NUL. */
-	if (got + 3 > size) {
-		conf_error(r, r->line, "a line of more than %d characters", size - 3);
-		goto out;
-	}
 	cut_comment(line);
 	text = line;
 	if (r->line == 1 && strncmp(text, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0)
@@ -203,6 +214,13 @@ next_line(char *buf, int size, void *user)
 	text += strspn(text, " \t\r\n");
 	for (len = strlen(text); len > 0 && strchr(" \t\r\n", text[len - 1]); len--)
 		text[len - 1] = '\0';
+	if (len >= (size_t)size) {
+		conf_error(r, r->line,
+		           "a line of more than %d characters; a list goes on in another line "
+		           "with the same key",
+		           size - 1);
+		goto out;
+	}
 	memcpy(buf, text, len + 1);
 	if (len > 1 && text[0] == '[' && text[len - 1] == ']') {
 		text[len - 1] = '\0';
@@ -257,6 +275,13 @@ conf_read(const char *path, FILE *errors)
 	conf = conf_read_stream(stream, path, errors);
 	fclose(stream);
 	return conf;
+}
+
+bool
+conf_defaults(struct conf *conf)
+{
+	conf_daemon_defaults(&conf->daemon);
+	return conf_engine_defaults(conf);
 }
 
 void

@@ -30,6 +30,7 @@
 /** `port = ring:NAME`: one of the two ends of a link between nodes of this process. */
 struct conf_port {
 	char ring[WEFT_NAME_LEN];
+	uint32_t line; /**< 0 = not said */
 };
 
 /** What [nic] and [peer] have in common, and begin with: how a connection is served. */
@@ -42,7 +43,7 @@ struct conf_bind {
 	uint32_t line; /**< of the last of its keys, for messages */
 };
 
-/** Keys of [nic] that are numbers. Table: nic_numbers in conf_keys.c. */
+/** Keys of [nic] that are numbers. Table: nic_numbers in conf_nic.c. */
 struct conf_nic_numbers {
 	uint32_t mtu;           /**< of the link: bytes of an IP packet */
 	uint32_t vlan;          /**< 0 = untagged */
@@ -63,8 +64,9 @@ struct conf_nic {
 	struct conf_nic_numbers num;
 	struct fault_params fault;
 	bool has_fault; /**< some fault can happen */
-	/* where it is said, for messages */
-	uint32_t line, port_line, ip_line, mac_line;
+	/* where it is said, for messages; 0 = nowhere */
+	uint32_t line, ip_line, mac_line;
+	uint32_t ip_lines[CONF_MAX_IPS];
 };
 
 struct conf_peer {
@@ -78,8 +80,9 @@ struct conf_switch {
 	char name[WEFT_NAME_LEN];
 	struct conf_port ports[CONF_MAX_PORTS];
 	uint32_t nb_ports;
+	bool has_ports;
 	struct switch_params params;
-	uint32_t line, port_line;
+	uint32_t line;
 };
 
 /** Keys of [daemon] that are numbers. */

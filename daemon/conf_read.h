@@ -10,8 +10,10 @@
 #include "param.h"
 
 /*
- * Between conf.c (lines, sections, keys), conf_keys.c (what each key means) and conf_check.c (what
- * they mean together).
+ * Between the files of the reader: conf.c (lines, sections, keys), conf_text.c (how values are
+ * written), conf_daemon.c, conf_nic.c, conf_switch.c and conf_engine.c (a section each),
+ * conf_check.c, conf_rings.c (what the sections mean together) and conf_machine.c (what this
+ * machine must have).
  */
 
 struct conf_reader;
@@ -19,20 +21,27 @@ struct conf_reader;
 /** A key whose value is not a plain number. */
 struct conf_key {
 	const char *name;
-	void (*read)(struct conf_reader *r, void *obj, const char *value);
+	void (*read)(struct conf_reader *r, const struct conf_key *key, void *obj,
+	             const char *value);
+	size_t offset; /**< for read: of the member of obj that the key sets */
+	int arg;       /**< for read */
+	bool is_list;  /**< may come again in its section: the list goes on */
 };
 
 /** A kind of section. */
 struct conf_section {
 	const char *name;
-	bool named;                  /**< [nic NAME] and not [daemon] */
+	const char *title;           /**< what stands behind the name, "NAME"; NULL = nothing */
 	const struct conf_key *keys; /**< ends with a NULL name */
 	/** A section begins: what do its keys set? NULL after conf_error. */
-	void *(*begin)(struct conf_reader *r, const char *name);
+	void *(*begin)(struct conf_reader *r, const char *title);
 };
 
-/** Ends with a NULL name. */
-extern const struct conf_section conf_sections[];
+extern const struct conf_section conf_daemon_section, conf_nic_section, conf_peer_section,
+	conf_switch_section, conf_engine_section;
+
+/** All of them; ends with NULL. */
+extern const struct conf_section *const conf_sections[];
 
 /** Tables of numbers of one section: [nic] has its own and those of the faults. */
 #define CONF_MAX_TABLES 4
@@ -60,7 +69,7 @@ struct conf_reader {
 	uint32_t nb_seen;
 };
 
-/** Tell of one mistake. */
+/** Tell of one mistake. line 0: of the file as a whole. */
 __attribute__((format(printf, 3, 4))) void conf_error(struct conf_reader *r, uint32_t line,
                                                       const char *fmt, ...);
 
@@ -73,8 +82,37 @@ bool conf_number(struct conf_reader *r, const struct param_desc *descs, void *pa
 
 /** Fill in what no section says, before reading: false without memory. */
 bool conf_defaults(struct conf *conf);
+void conf_daemon_defaults(struct conf_daemon *daemon);
+bool conf_engine_defaults(struct conf *conf);
 
 /** Look at the whole, after reading; fill in what follows from it. */
 void conf_check(struct conf_reader *r);
+void conf_check_rings(struct conf_reader *r);
+void conf_check_machine(struct conf_reader *r);
+
+/* ---- values; false or NULL after conf_error ---- */
+
+/** What stands between the words of a list. */
+#define CONF_BETWEEN ", \t"
+/** A line of a conf file, with its end. Source: libinih's INI_MAX_LINE, and some. */
+#define CONF_LINE_MAX 256
+
+/** A name of a device, daemon, switch or ring: also part of a file's name. */
+bool conf_name(struct conf_reader *r, const char *what, const char *text, char name[WEFT_NAME_LEN]);
+/** 10.77.0.1 or fd00::1, as a host may call itself; IPv4 becomes ::ffff:10.77.0.1. */
+bool conf_host_ip(struct conf_reader *r, const char *text, struct ip_addr *ip);
+/** 10.0.0.0/8, fd00::/16, or one address. */
+bool conf_prefix(struct conf_reader *r, const char *text, struct conf_peer *peer);
+bool conf_mac(struct conf_reader *r, const char *text, uint8_t mac[6]);
+bool conf_port(struct conf_reader *r, const char *text, struct conf_port *port);
+/** An engine of this build. */
+const struct engine_info *conf_engine(struct conf_reader *r, enum conf_engine_kind kind,
+                                      const char *name);
+
+/** For conf_key: a name; yes or no. */
+void conf_read_name(struct conf_reader *r, const struct conf_key *key, void *obj,
+                    const char *value);
+void conf_read_yes_no(struct conf_reader *r, const struct conf_key *key, void *obj,
+                      const char *value);
 
 #endif

@@ -41,7 +41,7 @@ port = ring:a
 ip = 10.77.0.1
 mtu = 100
 CONF
-mistake "an unknown engine, with the nearest known one" 4 "'gbm'.*gbn" <<'CONF'
+mistake "an unknown engine, with the known ones" 4 "'gbm'.*known: gbn" <<'CONF'
 [nic weft0]
 port = ring:a
 ip = 10.77.0.1
@@ -55,6 +55,15 @@ mistake "a missing key" 1 'port' <<'CONF'
 ip = 10.77.0.1
 CONF
 
+mistake "a line that is too long" 2 'more than 199 characters' <<CONF
+[switch sw0]
+ports = $(seq -f 'ring:link%g' -s , 64)
+CONF
+
+: >"$e2e_dir/empty.conf"
+timeout 10 "$WEFTD" --check "$e2e_dir/empty.conf" >"$e2e_dir/client" 2>&1
+[ $? = 1 ] && grep -q "^$e2e_dir/empty.conf: neither" "$e2e_dir/client"
+verdict $? "an empty file has no line to name" "$(sed 's|.*/||' "$e2e_dir/client")"
 timeout 10 "$WEFTD" "$e2e_dir/none.conf" >"$e2e_dir/client" 2>&1
 [ $? = 1 ] && grep -q 'none.conf' "$e2e_dir/client"
 verdict $? "a file that isn't there" "$(tail -n 1 "$e2e_dir/client" | sed 's|.*/||')"

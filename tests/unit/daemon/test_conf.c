@@ -50,7 +50,7 @@ Test(conf, mistakes_are_told_with_file_line_and_the_nearest_word)
 		const char *text;
 		const char *want; /* the whole report */
 	} rows[] = {
-		{"", "t.conf:0: neither a [nic NAME] nor a [switch NAME]: nothing to run\n"},
+		{"", "t.conf: neither a [nic NAME] nor a [switch NAME]: nothing to run\n"},
 		{"[daemon]\nname = x\n",
 	         "t.conf:2: neither a [nic NAME] nor a [switch NAME]: nothing to run\n"},
 		{"prt = 1\n" TWO_NICS, "t.conf:1: key 'prt' stands before the first section\n"},
@@ -78,14 +78,16 @@ Test(conf, mistakes_are_told_with_file_line_and_the_nearest_word)
 	         "t.conf:11: section [daemon] began at line 10 already\n"},
 		{TWO_NICS "[daemon]\nhugepage = yes\n",
 	         "t.conf:11: unknown key 'hugepage' (nearest: 'hugepages')\n"},
-		{TWO_NICS "[daemon]\nhugepages = 1\n", "t.conf:11: '1' is neither yes nor no\n"},
+		{TWO_NICS "[daemon]\nhugepages = 1\n",
+	         "t.conf:11: hugepages '1' is neither yes nor no\n"},
 		{TWO_NICS "[daemon]\nidle = spin\n",
 	         "t.conf:11: idle 'spin': known are sleep and poll\n"},
 		{TWO_NICS "[daemon]\npackets = 5\n",
 	         "t.conf:11: packets = 5: out of range (1023 to 4194304)\n"},
 		{TWO_NICS "[daemon]\nname = a\nname = b\n",
 	         "t.conf:12: key 'name' was set at line 11 already\n"},
-		{TWO_NICS "[engine gbm]\n", "t.conf:10: unknown engine 'gbm' (nearest: 'gbn')\n"},
+		{TWO_NICS "[engine gbm]\n",
+	         "t.conf:10: unknown engine 'gbm' (known: gbn, none, fixed)\n"},
 		{TWO_NICS "[engine gbn]\nrenack = 1us\n",
 	         "t.conf:11: unknown key 'renack' (nearest: 'renak')\n"},
 		{TWO_NICS "[engine gbn]\n[engine gbn]\n",
@@ -95,7 +97,7 @@ Test(conf, mistakes_are_told_with_file_line_and_the_nearest_word)
 		{TWO_NICS "[peer 10.0.0.0/33]\n",
 	         "t.conf:10: '10.0.0.0/33' is not a prefix such as 10.0.0.0/8 or fd00::/16\n"},
 		{TWO_NICS "[peer 10.0.0.0/ 8]\n",
-	         "t.conf:10: the section is written [peer NAME]\n"},
+	         "t.conf:10: the section is written [peer PREFIX]\n"},
 		{TWO_NICS "[peer 10.0.0.0/8]\n[peer 10.0.0.0/8]\n",
 	         "t.conf:11: section [peer 10.0.0.0/8] began at line 10 already\n"},
 		{TWO_NICS "[peer 10.0.0.0/8]\nfabric = ecn\n",
@@ -150,12 +152,13 @@ Test(conf, mistakes_of_a_nic)
 		{"mac = 02:00:00:00:00:g1",
 	         "mac '02:00:00:00:00:g1' is not of the form 02:00:0a:4d:00:01"},
 		{"framing = weft", "framing 'weft': only rocev2 is known"},
-		{"reliability = gb", "unknown reliability engine 'gb' (nearest: 'gbn')"},
+		{"reliability = gb", "unknown reliability engine 'gb' (known: gbn)"},
 		{"reliability = gbn", NULL},
 		{"reliability = none",
 	         "[nic n0]: reliability none is that of UC and UD; RC needs another"},
-		{"cc = fixt", "unknown cc engine 'fixt' (nearest: 'fixed')"},
+		{"cc = fixt", "unknown cc engine 'fixt' (known: fixed)"},
 		{"lb = fixed", NULL},
+		{"lb = ecmp", "unknown lb engine of hosts 'ecmp' (known: fixed)"},
 		{"fabric = ecn, int", NULL},
 		{"fabric =", NULL},
 		{"fabric = ecm", "unknown fabric trait 'ecm' (nearest: 'ecn')"},
@@ -163,7 +166,9 @@ Test(conf, mistakes_of_a_nic)
 		{"fault_loss = 101%", "fault_loss = 101%: out of range (0 to 100%)"},
 		{"fault_lost = 1%", "unknown key 'fault_lost' (nearest: 'fault_loss')"},
 		{"prt = x", "unknown key 'prt' (nearest: 'port')"},
-		{"ip = 10.0.0.9", "key 'ip' was set at line 3 already"},
+		{"port = ring:b", "key 'port' was set at line 2 already"},
+		{"ip = 10.0.0.9", NULL},
+		{"ip = 10.0.0.1", "[nic n0] has an ip that [nic n0] has at line 3"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -256,21 +261,101 @@ Test(conf, says_all_that_it_finds_and_goes_on)
 	free(errors);
 }
 
-Test(conf, lines_of_any_length_and_binary_files_are_refused_with_their_line)
+Test(conf, a_line_is_never_cut)
 {
-	char text[1024], *errors, *at = text;
-	struct conf *conf;
+	static const struct {
+		const char *line; /* %*s are blanks */
+		int blanks;
+		const char *want; /* NULL = good */
+	} rows[] = {
+		/* 199 characters are what libinih takes, without blanks at the ends and comments.
+	         */
+		{"mtu =%*s1500\n", 190, NULL},
+		{"mtu =%*s1500\n", 191,
+	         "dir/t.conf:4: a line of more than 199 characters; a list goes on in another "
+	         "line with the same key\n"},
+		{"mtu =%*s1500\n", 1000,
+	         "dir/t.conf:4: a line of more than 199 characters; a list goes on in another "
+	         "line with the same key\n"},
+		{"#%*s\n", 1000, NULL},
+		{"mtu = 1500%*s# why\n", 1000, NULL},
+		{"%*smtu = 1500\n", 1000, NULL},
+	};
 
-	/* 196 characters are read, 197 are not; libinih would cut the line in two. */
-	at += sprintf(at, TWO_NICS "#%*s\n", 195, "");
-	conf = read_good(text);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[2048], *errors;
+		struct conf *conf;
+		int n = sprintf(text, "[nic n0]\nport = ring:a\nip = 10.0.0.1\n");
+
+		n += sprintf(text + n, rows[i].line, rows[i].blanks, "");
+		sprintf(text + n, "[nic n1]\nport = ring:a\nip = 10.0.0.2\n");
+		conf = read_text(text, &errors);
+		cr_expect_eq(conf != NULL, rows[i].want == NULL, "row %zu", i);
+		cr_expect_str_eq(errors, rows[i].want ? rows[i].want : "", "row %zu: %s", i,
+		                 errors);
+		conf_free(conf);
+		free(errors);
+	}
+}
+
+/* A switch with so many ports on lines of their own and as many NICs. */
+static char *
+many_ports(uint32_t nb, uint32_t per_line)
+{
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	for (uint32_t i = 0; i < nb; i++) {
+		/* Half of them on a second switch: there may be 32 NICs. */
+		if (i < CONF_MAX_NICS)
+			fprintf(f,
+			        "[nic n%u]\nport = ring:link-of-a-long-name-%u\nip = 10.0.0.%u\n",
+			        i, i, i + 1);
+		else
+			fprintf(f, "[switch t%u]\nports = ring:link-of-a-long-name-%u\n", i, i);
+	}
+	fprintf(f, "[switch s]");
+	for (uint32_t i = 0; i < nb; i++)
+		fprintf(f,
+		        i % per_line ? ", ring:link-of-a-long-name-%u"
+		                     : "\nports = ring:link-of-a-long-name-%u",
+		        i);
+	fputc('\n', f);
+	fclose(f);
+	return text;
+}
+
+Test(conf, a_list_goes_on_in_lines_with_the_same_key)
+{
+	char *text = many_ports(40, 6), *errors;
+	struct conf *conf = read_good(text);
+	const struct conf_switch *sw = &conf->switches[conf->nb_switches - 1];
+
+	cr_expect_eq(sw->nb_ports, 40);
+	for (uint32_t i = 0; i < sw->nb_ports; i++) {
+		char ring[WEFT_NAME_LEN];
+
+		snprintf(ring, sizeof(ring), "link-of-a-long-name-%u", i);
+		cr_expect_str_eq(sw->ports[i].ring, ring);
+		cr_expect_eq(sw->ports[i].line, sw->line + 1 + i / 6);
+	}
 	conf_free(conf);
-	sprintf(at - 1, " \n");
-	conf = read_text(text, &errors);
-	cr_expect_null(conf);
-	cr_expect_str_eq(errors, "dir/t.conf:10: a line of more than 197 characters\n", "%s",
-	                 errors);
+	free(text);
+
+	/* A line of seven is too long, and says so; nothing is taken from it. */
+	text = many_ports(20, 7);
+	cr_expect_null(read_text(text, &errors));
+	cr_expect_not_null(strstr(errors, "a line of more than 199 characters"), "%s", errors);
 	free(errors);
+	free(text);
+
+	conf = read_good("[nic n0]\nport = ring:a\nip = 10.0.0.1\nip = 10.0.0.2 fd00::1\n"
+	                 "fabric = ecn\nfabric = int\n"
+	                 "[nic n1]\nport = ring:a\nip = 10.0.0.3\n");
+	cr_expect_eq(conf->nics[0].nb_ips, 3);
+	cr_expect_eq(conf->nics[0].bind.fabric, TRAIT_ECN | TRAIT_INT);
+	conf_free(conf);
 }
 
 Test(conf, blanks_comments_and_line_ends_do_not_matter)

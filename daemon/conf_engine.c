@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bind.h"
+#include "conf_read.h"
+#include "nearest.h"
+
+/* Engines by name, and the section [engine NAME] with their parameters. */
+
+/* More than there are of all kinds. */
+#define MAX_NAMES 64
+
+/* The names of engines, each once, for a message. */
+struct names {
+	const char *names[MAX_NAMES];
+	uint32_t nb;
+};
+
+static void
+add_name(struct names *n, const char *name)
+{
+	for (uint32_t i = 0; i < n->nb; i++) {
+		if (strcmp(n->names[i], name) == 0)
+			return;
+	}
+	if (n->nb < MAX_NAMES)
+		n->names[n->nb++] = name;
+}
+
+static void
+unknown_engine(struct conf_reader *r, const char *kind, const char *name, struct names *known)
+{
+	char why[512];
+
+	nearest_list(name, kind, known->names, known->nb, why, sizeof(why));
+	conf_error(r, r->line, "%s", why);
+}
+
+const struct engine_info *
+conf_engine(struct conf_reader *r, enum conf_engine_kind kind, const char *name)
+{
+	static const char *const kinds[] = {
+		[CONF_ENGINE_REL] = "reliability engine",
+		[CONF_ENGINE_CC] = "cc engine",
+		[CONF_ENGINE_HOST_LB] = "lb engine of hosts",
+		[CONF_ENGINE_SWITCH_LB] = "lb engine of switches",
+	};
+	struct names known = {.nb = 0};
+
+	for (uint32_t i = 0; i < r->conf->nb_engines; i++) {
+		const struct conf_engine *e = &r->conf->engines[i];
+
+		if (e->kind != kind)
+			continue;
+		if (strcmp(e->info->name, name) == 0)
+			return e->info;
+		/* That of UC and UD is nobody's choice. */
+		if (kind != CONF_ENGINE_REL || strcmp(e->info->name, "none") != 0)
+			add_name(&known, e->info->name);
+	}
+	unknown_engine(r, kinds[kind], name, &known);
+	return NULL;
+}
+
+static const struct conf_key engine_keys[] = {{NULL}};
+
+/* Engines of different kinds may share a name, and then the section. */
+static void *
+begin_engine(struct conf_reader *r, const char *title)
+{
+	struct conf_engine *found = NULL;
+	struct names known = {.nb = 0};
+
+	for (uint32_t i = 0; i < r->conf->nb_engines; i++) {
+		struct conf_engine *e = &r->conf->engines[i];
+
+		add_name(&known, e->info->name);
+		if (strcmp(e->info->name, title) != 0)
+			continue;
+		found = e;
+		if (e->line) {
+			conf_error(r, r->line, "section [engine %s] began at line %u already",
+			           title, e->line);
+			return NULL;
+		}
+		e->line = r->line;
+		if (e->info->params)
+			conf_add_table(r, e->info->params, e->params);
+	}
+	if (!found)
+		unknown_engine(r, "engine", title, &known);
+	return found;
+}
+
+const struct conf_section conf_engine_section = {"engine", "NAME", engine_keys, begin_engine};
+
+/* ---- defaults ---- */
+
+static void
+add_engine(struct conf *conf, enum conf_engine_kind kind, const struct engine_info *info)
+{
+	conf->engines[conf->nb_engines++] = (struct conf_engine){.kind = kind, .info = info};
+}
+
+bool
+conf_engine_defaults(struct conf *conf)
+{
+	size_t n = 0;
+
+	for (const struct reliability_ops *const *e = reliability_engines; *e; e++)
+		n++;
+	for (const struct cc_ops *const *e = cc_engines; *e; e++)
+		n++;
+	for (const struct lb_ops *const *e = lb_engines; *e; e++)
+		n++;
+	conf->engines = calloc(n, sizeof(*conf->engines));
+	if (!conf->engines)
+		return false;
+	for (const struct reliability_ops *const *e = reliability_engines; *e; e++)
+		add_engine(conf, CONF_ENGINE_REL, &(*e)->info);
+	for (const struct cc_ops *const *e = cc_engines; *e; e++)
+		add_engine(conf, CONF_ENGINE_CC, &(*e)->info);
+	for (const struct lb_ops *const *e = lb_engines; *e; e++)
+		add_engine(conf,
+		           (*e)->where == LB_HOST ? CONF_ENGINE_HOST_LB : CONF_ENGINE_SWITCH_LB,
+		           &(*e)->info);
+	for (uint32_t i = 0; i < conf->nb_engines; i++) {
+		struct conf_engine *e = &conf->engines[i];
+
+		if (e->info->params_size == 0)
+			continue;
+		e->params = calloc(1, e->info->params_size);
+		if (!e->params)
+			return false;
+		param_defaults(e->info->params, e->params);
+	}
+	return true;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "bind.h"
+#include "conf_read.h"
+
+/* The sections [nic NAME] and [peer PREFIX], whose structs both begin with a conf_bind. */
+
+/* ---- the five keys that they have in common ---- */
+
+static void
+read_framing(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
+{
+	struct conf_bind *bind = obj;
+
+	bind->line = r->line;
+	if (strcmp(value, framing_name(FRAMING_ROCEV2)) != 0)
+		conf_error(r, r->line, "%s '%s': only rocev2 is known", key->name, value);
+}
+
+/* The key's argument is the kind. Every ops struct begins with its info. */
+static void
+read_engine(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
+{
+	struct conf_bind *bind = obj;
+	const struct engine_info *info = conf_engine(r, (enum conf_engine_kind)key->arg, value);
+
+	bind->line = r->line;
+	if (info)
+		memcpy((char *)bind + key->offset, &info, sizeof(info));
+}
+
+static void
+read_fabric(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
+{
+	struct conf_bind *bind = obj;
+	uint32_t traits;
+	char why[256];
+
+	(void)key;
+	if (traits_parse(value, &traits, why, sizeof(why)) != 0) {
+		conf_error(r, r->line, "%s", why);
+		return;
+	}
+	bind->fabric = traits | (bind->has_fabric ? bind->fabric : 0);
+	bind->has_fabric = true;
+	bind->line = r->line;
+}
+
+#define BIND_KEYS                                                                                  \
+	{"framing", read_framing},                                                                 \
+		{"reliability", read_engine, offsetof(struct conf_bind, rel), CONF_ENGINE_REL},    \
+		{"cc", read_engine, offsetof(struct conf_bind, cc), CONF_ENGINE_CC},               \
+		{"lb", read_engine, offsetof(struct conf_bind, lb), CONF_ENGINE_HOST_LB},          \
+	{                                                                                          \
+		"fabric", read_fabric, .is_list = true                                             \
+	}
+
+/* ---- [nic NAME] ---- */
+
+static const struct param_desc nic_numbers[] = {
+	{"mtu", PARAM_U32, offsetof(struct conf_nic_numbers, mtu), 4200, 576, 9216, "B",
+         "our choice: a path MTU of 4096 and its headers"},
+	{"vlan", PARAM_U32, offsetof(struct conf_nic_numbers, vlan), 0, 0, 4094, "1",
+         "IEEE 802.1Q"},
+	{"rate", PARAM_U64, offsetof(struct conf_nic_numbers, rate_bps), 100e9, 1e6, 800e9, "bps",
+         "our choice"},
+	{"base_rtt", PARAM_U64, offsetof(struct conf_nic_numbers, base_rtt_ns), 10e3, 100, 1e9,
+         "ns", "our choice"},
+	{"window", PARAM_U32, offsetof(struct conf_nic_numbers, window_pkts), 1024, 1, 1 << 22,
+         "pkt", "our choice: a full ring"},
+	{NULL},
+};
+
+static const struct param_desc traffic_class_number[] = {
+	{"traffic_class", PARAM_U32, offsetof(struct conf_nic_numbers, traffic_class), 0, 0, 255,
+         "1", "RFC 2474"},
+	{NULL},
+};
+
+static void
+read_port(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
+{
+	(void)key;
+	conf_port(r, value, &((struct conf_nic *)obj)->port);
+}
+
+static void
+read_ip(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
+{
+	struct conf_nic *nic = obj;
+	char text[CONF_LINE_MAX], *rest = NULL;
+
+	(void)key;
+	nic->ip_line = r->line;
+	snprintf(text, sizeof(text), "%s", value);
+	for (char *word = strtok_r(text, CONF_BETWEEN, &rest); word;
+	     word = strtok_r(NULL, CONF_BETWEEN, &rest)) {
+		if (nic->nb_ips == CONF_MAX_IPS) {
+			conf_error(r, r->line, "more than %d addresses", CONF_MAX_IPS);
+			return;
+		}
+		nic->ip_lines[nic->nb_ips] = r->line;
+		if (conf_host_ip(r, word, &nic->ips[nic->nb_ips]))
+			nic->nb_ips++;
+	}
+}
+
+static void
+read_mac(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
+{
+	struct conf_nic *nic = obj;
+
+	(void)key;
+	nic->mac_line = r->line;
+	conf_mac(r, value, nic->mac);
+}
+
+static void
+read_traffic_class(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
+{
+	struct conf_nic *nic = obj;
+
+	nic->has_traffic_class = conf_number(r, traffic_class_number, &nic->num, key->name, value);
+}
+
+static const struct conf_key nic_keys[] = {
+	{"port", read_port}, {"ip", read_ip, .is_list = true},
+	{"mac", read_mac},   {"traffic_class", read_traffic_class},
+	BIND_KEYS,           {NULL},
+};
+
+static void *
+begin_nic(struct conf_reader *r, const char *title)
+{
+	struct conf *conf = r->conf;
+	struct conf_nic *nic;
+
+	for (uint32_t i = 0; i < conf->nb_nics; i++) {
+		if (strcmp(conf->nics[i].name, title) != 0)
+			continue;
+		conf_error(r, r->line, "section [nic %s] began at line %u already", title,
+		           conf->nics[i].line);
+		return NULL;
+	}
+	if (conf->nb_nics == CONF_MAX_NICS) {
+		conf_error(r, r->line, "more than %d NICs", CONF_MAX_NICS);
+		return NULL;
+	}
+	nic = &conf->nics[conf->nb_nics];
+	if (!conf_name(r, "name", title, nic->name))
+		return NULL;
+	conf->nb_nics++;
+	nic->line = r->line;
+	nic->bind.line = r->line;
+	nic->bind.rel = reliability_find("gbn");
+	nic->bind.cc = cc_find("fixed");
+	nic->bind.lb = lb_find("fixed", LB_HOST);
+	nic->bind.fabric = TRAITS_FABRIC;
+	param_defaults(nic_numbers, &nic->num);
+	param_defaults(fault_param_descs, &nic->fault);
+	conf_add_table(r, nic_numbers, &nic->num);
+	conf_add_table(r, fault_param_descs, &nic->fault);
+	return nic;
+}
+
+const struct conf_section conf_nic_section = {"nic", "NAME", nic_keys, begin_nic};
+
+/* ---- [peer PREFIX] ---- */
+
+static const struct conf_key peer_keys[] = {
+	BIND_KEYS,
+	{NULL},
+};
+
+static void *
+begin_peer(struct conf_reader *r, const char *title)
+{
+	struct conf *conf = r->conf;
+	struct conf_peer *peer;
+
+	if (conf->nb_peers == CONF_MAX_PEERS) {
+		conf_error(r, r->line, "more than %d peers", CONF_MAX_PEERS);
+		return NULL;
+	}
+	peer = &conf->peers[conf->nb_peers];
+	if (!conf_prefix(r, title, peer))
+		return NULL;
+	for (uint32_t i = 0; i < conf->nb_peers; i++) {
+		const struct conf_peer *p = &conf->peers[i];
+
+		if (p->prefix_bits != peer->prefix_bits ||
+		    memcmp(&p->prefix, &peer->prefix, sizeof(p->prefix)) != 0)
+			continue;
+		conf_error(r, r->line, "section [peer %s] began at line %u already", title,
+		           p->line);
+		return NULL;
+	}
+	conf->nb_peers++;
+	peer->line = r->line;
+	return peer;
+}
+
+const struct conf_section conf_peer_section = {"peer", "PREFIX", peer_keys, begin_peer};

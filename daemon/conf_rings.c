@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf_read.h"
+
+/* How ports are joined. */
+
+/* One place where a ring ends: a port of the node-th NIC or switch. */
+struct ring_end {
+	const char *ring;
+	const char *kind, *owner; /* "nic", "weft0" */
+	uint32_t node;
+	uint32_t line;
+};
+
+#define MAX_NODES (CONF_MAX_NICS + CONF_MAX_SWITCHES)
+#define MAX_ENDS (CONF_MAX_NICS + CONF_MAX_SWITCHES * CONF_MAX_PORTS)
+
+static uint32_t
+collect_ends(const struct conf *conf, struct ring_end ends[MAX_ENDS])
+{
+	uint32_t n = 0, node = 0;
+
+	for (uint32_t i = 0; i < conf->nb_nics; i++, node++) {
+		const struct conf_nic *nic = &conf->nics[i];
+
+		if (nic->port.ring[0])
+			ends[n++] = (struct ring_end){nic->port.ring, "nic", nic->name, node,
+			                              nic->port.line};
+	}
+	for (uint32_t i = 0; i < conf->nb_switches; i++, node++) {
+		const struct conf_switch *sw = &conf->switches[i];
+
+		for (uint32_t p = 0; p < sw->nb_ports; p++)
+			ends[n++] = (struct ring_end){sw->ports[p].ring, "switch", sw->name, node,
+			                              sw->ports[p].line};
+	}
+	return n;
+}
+
+/* The node that stands for all that are joined with this one. */
+static uint32_t
+root_of(const uint32_t *joined, uint32_t node)
+{
+	while (joined[node] != node)
+		node = joined[node];
+	return node;
+}
+
+/*
+ * Every ring has two ends, and the links are a forest: switches that learn would send a frame
+ * round a loop for ever.
+ */
+void
+conf_check_rings(struct conf_reader *r)
+{
+	struct ring_end *ends = calloc(MAX_ENDS, sizeof(*ends));
+	uint32_t joined[MAX_NODES];
+	uint32_t n;
+
+	if (!ends) {
+		conf_error(r, r->line, "out of memory");
+		return;
+	}
+	n = collect_ends(r->conf, ends);
+	for (uint32_t i = 0; i < MAX_NODES; i++)
+		joined[i] = i;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ring_end *a = &ends[i], *b = NULL;
+		bool is_first = true;
+
+		for (uint32_t k = 0; k < n; k++) {
+			if (k == i || strcmp(ends[k].ring, a->ring) != 0)
+				continue;
+			if (k < i)
+				is_first = false;
+			else if (!b)
+				b = &ends[k];
+			else if (is_first)
+				conf_error(r, ends[k].line,
+				           "ring '%s' has more than two ends: [%s %s], [%s %s], "
+				           "[%s %s]",
+				           a->ring, a->kind, a->owner, b->kind, b->owner,
+				           ends[k].kind, ends[k].owner);
+		}
+		if (!is_first)
+			continue;
+		if (!b) {
+			conf_error(r, a->line, "ring '%s' has only one end, [%s %s]", a->ring,
+			           a->kind, a->owner);
+		} else if (root_of(joined, a->node) == root_of(joined, b->node)) {
+			conf_error(r, b->line, "ring '%s' closes a loop of switches", a->ring);
+		} else {
+			joined[root_of(joined, a->node)] = root_of(joined, b->node);
+		}
+	}
+	free(ends);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "conf_read.h"
+
+/* The section [switch NAME]. */
+
+static void
+read_ports(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
+{
+	struct conf_switch *sw = obj;
+	char text[CONF_LINE_MAX], *rest = NULL;
+
+	(void)key;
+	snprintf(text, sizeof(text), "%s", value);
+	for (char *word = strtok_r(text, CONF_BETWEEN, &rest); word;
+	     word = strtok_r(NULL, CONF_BETWEEN, &rest)) {
+		if (sw->nb_ports == CONF_MAX_PORTS) {
+			conf_error(r, r->line, "more than %d ports", CONF_MAX_PORTS);
+			return;
+		}
+		if (conf_port(r, word, &sw->ports[sw->nb_ports]))
+			sw->nb_ports++;
+	}
+	sw->has_ports = true;
+}
+
+static const struct conf_key switch_keys[] = {
+	{"ports", read_ports, .is_list = true},
+	{NULL},
+};
+
+static void *
+begin_switch(struct conf_reader *r, const char *title)
+{
+	struct conf *conf = r->conf;
+	struct conf_switch *sw;
+
+	for (uint32_t i = 0; i < conf->nb_switches; i++) {
+		if (strcmp(conf->switches[i].name, title) != 0)
+			continue;
+		conf_error(r, r->line, "section [switch %s] began at line %u already", title,
+		           conf->switches[i].line);
+		return NULL;
+	}
+	if (conf->nb_switches == CONF_MAX_SWITCHES) {
+		conf_error(r, r->line, "more than %d switches", CONF_MAX_SWITCHES);
+		return NULL;
+	}
+	sw = &conf->switches[conf->nb_switches];
+	if (!conf_name(r, "name", title, sw->name))
+		return NULL;
+	conf->nb_switches++;
+	sw->line = r->line;
+	param_defaults(switch_param_descs, &sw->params);
+	conf_add_table(r, switch_param_descs, &sw->params);
+	return sw;
+}
+
+const struct conf_section conf_switch_section = {"switch", "NAME", switch_keys, begin_switch};

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf_read.h"
+
+/* How values that are not plain numbers are written. */
+
+bool
+conf_name(struct conf_reader *r, const char *what, const char *text, char name[WEFT_NAME_LEN])
+{
+	size_t len = strlen(text);
+
+	for (const char *p = text; *p; p++) {
+		if (!isalnum((unsigned char)*p) && !(p > text && strchr("_-.", *p))) {
+			conf_error(r, r->line, "%s '%s': letters, digits, '_', '-' and '.' only",
+			           what, text);
+			return false;
+		}
+	}
+	if (len == 0 || len >= WEFT_NAME_LEN) {
+		conf_error(r, r->line, "%s '%s': 1 to %d characters", what, text,
+		           WEFT_NAME_LEN - 1);
+		return false;
+	}
+	memset(name, 0, WEFT_NAME_LEN);
+	memcpy(name, text, len);
+	return true;
+}
+
+void
+conf_read_name(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
+{
+	conf_name(r, key->name, value, (char *)obj + key->offset);
+}
+
+void
+conf_read_yes_no(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
+{
+	bool *out = (bool *)((char *)obj + key->offset);
+
+	if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
+		conf_error(r, r->line, "%s '%s' is neither yes nor no", key->name, value);
+	else
+		*out = value[0] == 'y';
+}
+
+static bool
+parse_ip(const char *text, struct ip_addr *ip, bool *is_v4)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	*is_v4 = inet_pton(AF_INET, text, &ip->b[12]) == 1;
+	if (*is_v4) {
+		memcpy(ip->b, mapped, sizeof(mapped));
+		return true;
+	}
+	return inet_pton(AF_INET6, text, ip->b) == 1;
+}
+
+/* Whether a host may call itself so. */
+static bool
+is_host_ip(const struct ip_addr *ip, bool is_v4)
+{
+	static const struct ip_addr any;
+	static const struct ip_addr loopback = {{[15] = 1}};
+
+	if (is_v4)
+		return ip->b[12] != 0 && ip->b[12] != 127 && ip->b[12] < 224;
+	return memcmp(ip, &any, sizeof(any)) != 0 && memcmp(ip, &loopback, sizeof(loopback)) != 0 &&
+	       ip->b[0] != 0xff;
+}
+
+bool
+conf_host_ip(struct conf_reader *r, const char *text, struct ip_addr *ip)
+{
+	bool is_v4;
+
+	if (parse_ip(text, ip, &is_v4) && is_host_ip(ip, is_v4))
+		return true;
+	conf_error(r, r->line, "'%s' is not an address of a host", text);
+	return false;
+}
+
+static bool
+parse_prefix(const char *text, struct conf_peer *peer)
+{
+	char addr[64];
+	const char *slash = strchr(text, '/');
+	size_t len = slash ? (size_t)(slash - text) : strlen(text);
+	uint32_t most, bits = 0;
+	bool is_v4;
+
+	if (len >= sizeof(addr))
+		return false;
+	memcpy(addr, text, len);
+	addr[len] = '\0';
+	if (!parse_ip(addr, &peer->prefix, &is_v4))
+		return false;
+	most = is_v4 ? 32 : 128;
+	if (slash) {
+		if (!slash[1] || strlen(slash + 1) > 3 ||
+		    strspn(slash + 1, "0123456789") != strlen(slash + 1))
+			return false;
+		bits = (uint32_t)strtoul(slash + 1, NULL, 10);
+	} else {
+		bits = most;
+	}
+	if (bits > most)
+		return false;
+	peer->prefix_bits = 128 - most + bits;
+	for (uint32_t i = peer->prefix_bits; i < 128; i++) {
+		if (peer->prefix.b[i / 8] & (0x80 >> i % 8))
+			return false;
+	}
+	return true;
+}
+
+bool
+conf_prefix(struct conf_reader *r, const char *text, struct conf_peer *peer)
+{
+	if (parse_prefix(text, peer))
+		return true;
+	conf_error(r, r->line, "'%s' is not a prefix such as 10.0.0.0/8 or fd00::/16", text);
+	return false;
+}
+
+bool
+conf_mac(struct conf_reader *r, const char *text, uint8_t mac[6])
+{
+	unsigned int b[6];
+	int end = -1;
+
+	if (strlen(text) != 17 ||
+	    sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x%n", &b[0], &b[1], &b[2], &b[3], &b[4], &b[5],
+	           &end) != 6 ||
+	    end != 17) {
+		conf_error(r, r->line, "mac '%s' is not of the form 02:00:0a:4d:00:01", text);
+		return false;
+	}
+	if (b[0] & 1) {
+		conf_error(r, r->line, "mac '%s' is a group's", text);
+		return false;
+	}
+	for (int i = 0; i < 6; i++)
+		mac[i] = (uint8_t)b[i];
+	return true;
+}
+
+bool
+conf_port(struct conf_reader *r, const char *text, struct conf_port *port)
+{
+	static const char ring[] = "ring:";
+
+	port->line = r->line;
+	if (strncmp(text, ring, strlen(ring)) == 0)
+		return conf_name(r, "ring", text + strlen(ring), port->ring);
+	conf_error(r, r->line, "port '%s': only ring:NAME is known", text);
+	return false;
+}
