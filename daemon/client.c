@@ -482,9 +482,9 @@ answer(const struct request *req)
 	return sendmsg(req->client->socket.fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
-/* The first descriptor that came; the others are closed. */
+/* The first descriptor that came; the others are not wanted. */
 static int
-take_fd(struct msghdr *msg)
+take_fd(struct msghdr *msg, struct closer *closer)
 {
 	int first = -1;
 
@@ -501,7 +501,7 @@ take_fd(struct msghdr *msg)
 			if (first < 0)
 				first = fd;
 			else
-				close(fd);
+				closer_put(closer, fd);
 		}
 	}
 	return first;
@@ -511,6 +511,7 @@ static void
 socket_ready(struct watch *watch, uint32_t events)
 {
 	struct client *client = container_of(watch, struct client, socket);
+	struct closer *closer = &client->control->closer;
 	union {
 		struct cmsghdr align;
 		char buf[CMSG_SPACE(MAX_IN_FDS * sizeof(int))];
@@ -521,21 +522,24 @@ socket_ready(struct watch *watch, uint32_t events)
 		.msg_iov = &iov,
 		.msg_iovlen = 1,
 		.msg_control = control.buf,
-		.msg_controllen = sizeof(control.buf),
 	};
 	struct request req = {.client = client, .msg = &buf, .fd = -1};
-	ssize_t len = recvmsg(watch->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
+	ssize_t len;
 	int status;
 	bool taken;
 
 	(void)events;
+	/* Without room for them the kernel drops the descriptors. */
+	if (closer_has_room(closer, MAX_IN_FDS))
+		msg.msg_controllen = sizeof(control.buf);
+	len = recvmsg(watch->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
 	if (len < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	/* An empty message looks like the end, and may carry descriptors. */
-	req.fd = len >= 0 ? take_fd(&msg) : -1;
+	req.fd = len >= 0 ? take_fd(&msg, closer) : -1;
 	if (len <= 0) {
 		if (req.fd >= 0)
-			close(req.fd);
+			closer_put(closer, req.fd);
 		client_destroy(client);
 		return;
 	}
@@ -543,7 +547,7 @@ socket_ready(struct watch *watch, uint32_t events)
 	buf.hdr.status = status;
 	buf.hdr.len = status == 0 ? ops[buf.hdr.op].answer_size : sizeof(buf.hdr);
 	if (req.fd >= 0)
-		close(req.fd);
+		closer_put(closer, req.fd);
 	taken = answer(&req);
 	for (uint32_t i = 0; i < req.nb_out_fds; i++) {
 		if (req.out_close[i])

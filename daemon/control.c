@@ -225,6 +225,7 @@ control_open(struct control *control, const struct control_conf *conf)
 		.userfaultfd = conf->userfaultfd,
 		.listener.fd = -1,
 		.signals.fd = -1,
+		.closer.fds = {-1, -1},
 		.claim.fd = -1,
 	};
 	list_init(&control->clients);
@@ -232,6 +233,8 @@ control_open(struct control *control, const struct control_conf *conf)
 		control->devices[i].claim.fd = -1;
 	control->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	err = control->epoll_fd < 0 ? -errno : open_signals(control);
+	if (!err)
+		err = closer_start(&control->closer);
 	if (err) {
 		log_error("control thread: %s", strerror(-err));
 		goto fail;
@@ -276,6 +279,7 @@ control_close(struct control *control)
 	for (uint32_t i = 0; i < control->nb_devices; i++)
 		claim_drop(&control->devices[i].claim);
 	claim_drop(&control->claim);
+	closer_stop(&control->closer);
 	keytab_fini(&control->pds);
 	if (control->signals.fd >= 0)
 		close(control->signals.fd);

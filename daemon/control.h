@@ -7,6 +7,7 @@
 
 #include "abi.h"
 #include "claim.h"
+#include "closer.h"
 #include "keytab.h"
 #include "list.h"
 #include "nic.h"
@@ -53,6 +54,7 @@ struct control {
 	struct watch listener;
 	bool listening; /**< accepting: false while there are too many */
 	bool stop;
+	struct closer closer; /**< of descriptors that applications sent */
 	struct claim claim;
 	char socket_path[256];
 

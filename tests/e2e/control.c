@@ -5,13 +5,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -505,6 +505,60 @@ an_application_ends_with_its_process(void)
 	close(ready[1]);
 }
 
+/* A TCP socket whose close() waits a minute for a peer who does not read. */
+static int
+lingering_socket(int *peer)
+{
+	struct sockaddr_in addr = {.sin_family = AF_INET,
+	                           .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	const struct linger linger = {.l_onoff = 1, .l_linger = 60};
+	static const char bytes[65536];
+	socklen_t len = sizeof(addr);
+	int listener = socket(AF_INET, SOCK_STREAM, 0), fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	*peer = -1;
+	if (bind(listener, (struct sockaddr *)&addr, sizeof(addr)) == 0 &&
+	    listen(listener, 1) == 0 &&
+	    getsockname(listener, (struct sockaddr *)&addr, &len) == 0 &&
+	    connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0)
+		*peer = accept(listener, NULL, NULL);
+	close(listener);
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+	while (send(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		;
+	return fd;
+}
+
+static void
+descriptors_that_do_not_close_hold_up_nobody(void)
+{
+	struct ctl_hdr hdr = {.op = CTL_LIST, .len = sizeof(hdr)};
+	int others = ctl_open_socket(), hostile = ctl_open_socket(), peers[3];
+	union ctl_msg msg = {0};
+	struct reply reply;
+	uint32_t nb_sent = 0;
+
+	/* So that the daemon's copies are the last ones, and not ours. */
+	daemon_pause(true);
+	for (int i = 0; i < 3; i++) {
+		int fds[2] = {lingering_socket(&peers[i]), dup(STDERR_FILENO)};
+
+		nb_sent += peers[i] >= 0 && ctl_send(hostile, &hdr, sizeof(hdr), fds, 1 + i % 2);
+		close(fds[0]);
+		close(fds[1]);
+	}
+	daemon_pause(false);
+	for (uint32_t i = 0; i < nb_sent; i++)
+		reply = ctl_receive(hostile, &msg, sizeof(msg)); /* or the test ends after 5 s */
+	verdict(nb_sent == 3 && reply.status == 0, "sockets that linger hold up no answer");
+	verdict(ctl_request(others, CTL_LIST, &msg, sizeof(msg.hdr), -1, &reply) == 0,
+	        "and no other application");
+	for (int i = 0; i < 3; i++)
+		close(peers[i]);
+	close(hostile);
+	close(others);
+}
+
 static void
 a_daemon_that_ends_is_noticed(struct app *app)
 {
@@ -533,6 +587,7 @@ main(void)
 	sizes_of_queues_have_limits();
 	an_application_can_have_so_many_objects();
 	an_application_ends_with_its_process();
+	descriptors_that_do_not_close_hold_up_nobody();
 	verdict(daemon_settles(nb_fds, nb_maps),
 	        "no descriptor or mapping of an application is left");
 	app_open(&app, true);

@@ -136,6 +136,12 @@ daemon_alive(void)
 	return waitpid(daemon_pid, NULL, WNOHANG) == 0;
 }
 
+void
+daemon_pause(bool on)
+{
+	kill(daemon_pid, on ? SIGSTOP : SIGCONT);
+}
+
 int
 daemon_memory(void)
 {

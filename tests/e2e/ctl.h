@@ -19,6 +19,8 @@ void daemon_begin(void);
 /** SIGTERM; true if it ended with 0 and left nothing behind. */
 bool daemon_end(void);
 bool daemon_alive(void);
+/** SIGSTOP, or SIGCONT. */
+void daemon_pause(bool on);
 /** Its memory, opened to read and write. */
 int daemon_memory(void);
 /** Open descriptors and mappings of the daemon, to see that nothing leaks. */
