@@ -2,6 +2,7 @@
 #ifndef WEFT_CONTROL_H
 #define WEFT_CONTROL_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,6 +24,7 @@
 #define CONTROL_MAX_CLIENTS 1024
 /** QPs of one device. Source: our choice, far below the 2^24 QPNs. */
 #define CONTROL_MAX_QP_TOTAL 65536
+static_assert(CONTROL_MAX_QP_TOTAL <= NIC_MAX_NEIGHS, "no application takes others' neighbours");
 /** Mappings of applications' memory in all; the kernel allows 65,530 by default. */
 #define CONTROL_MAX_BACKINGS 32768
 

@@ -18,7 +18,7 @@
 
 struct entry {
 	struct neigh n;
-	struct list chain;        /* of its hash bucket; not linked = never used */
+	struct list chain;        /* of its hash bucket */
 	struct list idle;         /* among those without references, longest first */
 	struct wheel_timer timer; /* when to ask... */
 	struct list due;          /* ...or among those to ask now */
@@ -37,6 +37,7 @@ struct neigh_table {
 	uint32_t nb_answers;
 	uint32_t bucket_mask;
 	struct list *buckets;
+	uint32_t max_entries, nb_entries; /* those behind nb_entries were never used */
 	struct entry *entries;
 };
 
@@ -75,18 +76,13 @@ neigh_create(const struct neigh_self *self, struct pkt_pool *pool, uint32_t max_
 	}
 	t->self = self;
 	t->pool = pool;
+	t->max_entries = max_neighs;
 	t->bucket_mask = nb_buckets - 1;
 	wheel_init(&t->wheel, 0, TICK_SHIFT);
 	list_init(&t->idle);
 	list_init(&t->due);
 	for (uint32_t i = 0; i < nb_buckets; i++)
 		list_init(&t->buckets[i]);
-	for (uint32_t i = 0; i < max_neighs; i++) {
-		wheel_timer_init(&t->entries[i].timer);
-		list_init(&t->entries[i].chain);
-		list_init(&t->entries[i].due);
-		list_add_tail(&t->idle, &t->entries[i].idle);
-	}
 	return t;
 }
 
@@ -138,6 +134,23 @@ entry_find(const struct neigh_table *t, const struct ip_addr *ip)
 			return e;
 	}
 	return NULL;
+}
+
+/* One never used before, else the one that has been idle for longest; NULL if there is none. */
+static struct entry *
+entry_take(struct neigh_table *t)
+{
+	struct entry *e;
+
+	if (t->nb_entries == t->max_entries)
+		return list_is_empty(&t->idle) ? NULL
+		                               : container_of(t->idle.next, struct entry, idle);
+	e = &t->entries[t->nb_entries++];
+	wheel_timer_init(&e->timer);
+	list_init(&e->chain);
+	list_init(&e->idle);
+	list_init(&e->due);
+	return e;
 }
 
 /* Generations go on when an entry changes hands: whoever kept an old one sees it. */
@@ -194,9 +207,9 @@ neigh_get(struct neigh_table *t, const struct ip_addr *ip, uint64_t now_ns)
 	struct entry *e = entry_find(t, ip);
 
 	if (!e) {
-		if (list_is_empty(&t->idle))
+		e = entry_take(t);
+		if (!e)
 			return NULL;
-		e = container_of(t->idle.next, struct entry, idle);
 		entry_reset(t, e, *ip);
 	}
 	if (e->n.nb_refs == 0)

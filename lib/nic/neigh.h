@@ -80,7 +80,7 @@ extern const struct stat_desc neigh_stat_descs[];
 /**
  * @param self        must live as long as the table.
  * @param pool        for questions and answers: room of at least 90 bytes.
- * @param max_neighs  1 to 2^20.
+ * @param max_neighs  1 to 2^20; memory of those that are never used is not touched.
  * @return            NULL without memory.
  */
 struct neigh_table *neigh_create(const struct neigh_self *self, struct pkt_pool *pool,

@@ -9,7 +9,6 @@
 
 /* Resolution of retransmission timers: 2^11 ns. The shortest timeout is 8.192 us. */
 #define WHEEL_SHIFT 11
-#define MAX_NEIGHS 4096
 
 /* fe80::/64 with the MAC as EUI-64. Source: RFC 4291, appendix A. */
 static struct ip_addr
@@ -61,7 +60,7 @@ nic_create(const struct nic_conf *conf, uint64_t now_ns)
 	list_init(&nic->resp_qps);
 	list_init(&nic->done_qps);
 	nic->batch = batch_create();
-	nic->neigh = neigh_create(&nic->self, conf->pool, MAX_NEIGHS);
+	nic->neigh = neigh_create(&nic->self, conf->pool, NIC_MAX_NEIGHS);
 	if (conf->cc->nic_state_size)
 		nic->cc_nic.shared = calloc(1, conf->cc->nic_state_size);
 	if (!nic->batch || !nic->neigh || (conf->cc->nic_state_size && !nic->cc_nic.shared)) {

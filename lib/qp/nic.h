@@ -22,6 +22,8 @@ struct batch;
 
 /** Entries of the GID table. Index 0 is the link-local address made of the MAC. */
 #define NIC_MAX_GIDS 16
+/** Neighbours in use at a time. Each QP uses one at most. Source: our choice. */
+#define NIC_MAX_NEIGHS 65536
 
 /** Why a packet was dropped; each is a counter, none is logged. */
 enum drop {

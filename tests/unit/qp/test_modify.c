@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "pair.h"
@@ -109,6 +110,33 @@ Test(qp_modify, addresses_that_cannot_be_reached_are_refused)
 		cr_expect_eq(qp_modify(p.qp[0].qp, &attr, 0x129181, p.w.now_ns), -22, "row %zu", i);
 		cr_expect_eq(memcmp(&before, p.qp[0].qp, sizeof(before)), 0, "row %zu", i);
 	}
+	pair_close(&p);
+}
+
+Test(qp_modify, thousands_of_peers_leave_room_for_another, .timeout = 20)
+{
+	enum { NB = 5000 };
+	struct app_conf ac = {.type = SHM_QPT_UC, .depth = 1, .cq_depth = 1};
+	struct app_qp *qps = calloc(NB, sizeof(*qps));
+	struct pair p;
+
+	cr_assert(qps);
+	pair_make(&p, NULL, NULL);
+	for (uint32_t i = 0; i < NB; i++) {
+		struct shm_qp_attr attr;
+
+		app_open(&qps[i], &p.w, 0, &ac);
+		attr = app_attr(&qps[i], &p.qp[1]);
+		attr.av.dgid[13] = 1;
+		attr.av.dgid[14] = (uint8_t)(i >> 8);
+		attr.av.dgid[15] = (uint8_t)i;
+		cr_assert_eq(app_to(&qps[i], &attr, SHM_QPS_INIT), 0);
+		cr_assert_eq(app_to(&qps[i], &attr, SHM_QPS_RTR), 0, "QP %u", i);
+	}
+	app_connect(&p.qp[0], &p.qp[1]);
+	for (uint32_t i = 0; i < NB; i++)
+		app_close(&qps[i]);
+	free(qps);
 	pair_close(&p);
 }
 
