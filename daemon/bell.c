@@ -73,12 +73,10 @@ take_word(struct bell_client *client, uint32_t word, uint64_t now_ns)
 	uint32_t n = 0;
 
 	for (; bits; bits &= bits - 1, n++) {
-		struct bell_queue *q = &client->queues[word * 64 + (uint32_t)__builtin_ctzll(bits)];
+		struct qp *qp = client->qps[word * 64 + (uint32_t)__builtin_ctzll(bits)];
 
-		if (q->qp)
-			qp_doorbell(q->qp, now_ns);
-		else if (q->srq)
-			srq_doorbell(q->srq);
+		if (qp)
+			qp_doorbell(qp, now_ns);
 	}
 	return n;
 }

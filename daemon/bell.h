@@ -8,7 +8,6 @@
 #include "abi.h"
 
 struct qp;
-struct srq;
 
 /**
  * @file
@@ -19,19 +18,13 @@ struct srq;
  * told to wake it.
  */
 
-/** What a doorbell bit stands for: a QP, an SRQ, or nothing. */
-struct bell_queue {
-	struct qp *qp;
-	struct srq *srq;
-};
-
 /** The doorbells of one application. */
 struct bell_client {
 	struct shm_bell *page; /**< shared: nothing read from it is trusted */
 	int wake_fd;      /**< eventfd that the application writes; never read, see bells_sleep */
 	uint64_t rung_ns; /**< when it last rang */
 	uint32_t idx;     /**< in bells.clients */
-	struct bell_queue queues[WEFT_MAX_QP];
+	struct qp *qps[WEFT_MAX_QP]; /**< what each bit stands for; NULL = nothing */
 };
 
 /** Silence after which an application is cold. Source: our choice. */
@@ -51,7 +44,7 @@ int bells_add(struct bells *bells, struct bell_client *client);
 void bells_del(struct bells *bells, struct bell_client *client);
 
 /**
- * Ring what was rung: qp_doorbell, srq_doorbell.
+ * Ring what was rung: qp_doorbell.
  *
  * @param all  look at the cold ones, too: after a sleep.
  * @return     bits taken.

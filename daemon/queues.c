@@ -37,7 +37,6 @@ struct srq_obj {
 	struct obj *pd;
 	struct outbox_mark events;
 	struct ring ring;
-	uint32_t bell;
 };
 
 struct qp_obj {
@@ -321,8 +320,6 @@ create_srq(void *arg, uint64_t now_ns)
 	s->srq = srq_create(client->device->nic, msg->pd, ring_at(client, &s->ring),
 	                    msg->ring.nb_slots, msg->max_wr, msg->max_sge, msg->cookie, &s->events);
 	op->err = s->srq ? 0 : ENOMEM;
-	if (s->srq)
-		client->bells.queues[s->bell].srq = s->srq;
 }
 
 static void
@@ -349,10 +346,8 @@ detach_srq(struct obj *obj)
 	struct srq_obj *s = container_of(obj, struct srq_obj, obj);
 	int err = -srq_destroy(s->srq);
 
-	if (!err) {
-		obj->client->bells.queues[s->bell].srq = NULL;
+	if (!err)
 		outbox_forget(&s->events);
-	}
 	return err;
 }
 
@@ -362,7 +357,6 @@ release_srq(struct obj *obj)
 	struct srq_obj *s = container_of(obj, struct srq_obj, obj);
 
 	free_ring(obj->client, &s->ring);
-	free_bell(obj->client, s->bell);
 	s->pd->nb_refs--;
 	free(s);
 }
@@ -387,9 +381,6 @@ handle_create_srq(struct request *req)
 	if (!s)
 		return ENOMEM;
 	outbox_mark_init(&s->events, &client->events.box, msg->cookie);
-	err = take_bell(client, &s->bell);
-	if (err)
-		goto no_bell;
 	err = new_ring(client, &s->ring, SHM_WQ_SLOTS, slots_of(msg->max_wr),
 	               rq_stride(msg->max_sge), &msg->ring);
 	if (err)
@@ -406,15 +397,12 @@ handle_create_srq(struct request *req)
 	s->pd = pd;
 	pd->nb_refs++;
 	msg->handle = s->obj.handle;
-	msg->bell = s->bell;
 	msg->limit = 0;
 	return 0;
 
 no_handle:
 	free_ring(client, &s->ring);
 no_ring:
-	free_bell(client, s->bell);
-no_bell:
 	free(s);
 	return err;
 }
@@ -471,7 +459,7 @@ create_qp(void *arg, uint64_t now_ns)
 	op->q->qp = qp_create(op->client->device->nic, &op->init);
 	op->err = op->q->qp ? 0 : errno;
 	if (op->q->qp)
-		op->client->bells.queues[op->q->bell].qp = op->q->qp;
+		op->client->bells.qps[op->q->bell] = op->q->qp;
 }
 
 static void
@@ -496,7 +484,7 @@ detach_qp(struct obj *obj)
 {
 	struct qp_obj *q = container_of(obj, struct qp_obj, obj);
 
-	obj->client->bells.queues[q->bell].qp = NULL;
+	obj->client->bells.qps[q->bell] = NULL;
 	qp_destroy(q->qp);
 	outbox_forget(&q->events);
 	return 0;

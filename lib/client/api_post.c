@@ -126,7 +126,7 @@ weft_post_recv(struct weft_qp *qp, const struct weft_recv *list, int nb)
 	}
 	ring_lock(&qp->rq.lock);
 	done = fill_recvs(&qp->rq, list, nb);
-	client_received(qp->weft, &qp->rq, qp->bell, (uint32_t)done);
+	client_qp_received(qp, (uint32_t)done);
 	ring_unlock(&qp->rq.lock);
 	return done;
 }
@@ -138,7 +138,7 @@ weft_post_srq_recv(struct weft_srq *srq, const struct weft_recv *list, int nb)
 
 	ring_lock(&srq->rq.lock);
 	done = fill_recvs(&srq->rq, list, nb);
-	client_received(srq->weft, &srq->rq, srq->bell, (uint32_t)done);
+	ring_wq_publish(&srq->rq, (uint32_t)done);
 	ring_unlock(&srq->rq.lock);
 	return done;
 }

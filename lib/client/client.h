@@ -74,7 +74,6 @@ struct weft_srq {
 	struct weft *weft;
 	struct ring_wq rq;
 	uint32_t handle;
-	uint32_t bell;
 	uint32_t nb_qps;
 };
 
@@ -271,10 +270,10 @@ client_qp_sent(struct weft_qp *qp, uint32_t nb)
 }
 /** The same for receives: the doorbell rings only if the daemon asked for it. */
 static inline void
-client_received(struct weft *weft, struct ring_wq *rq, uint32_t bell, uint32_t nb)
+client_qp_received(struct weft_qp *qp, uint32_t nb)
 {
-	if (nb && ring_wq_publish_quiet(rq, nb))
-		ring_bell(weft->bell, bell, weft->bell_fd);
+	if (nb && ring_wq_publish_quiet(&qp->rq, nb))
+		ring_bell(qp->weft->bell, qp->bell, qp->weft->bell_fd);
 }
 
 /**

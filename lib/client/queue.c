@@ -45,8 +45,7 @@ client_srq_init(struct weft_srq *srq, struct weft *weft, uint32_t pd, uint32_t *
 	err = ctl_call(weft, CTL_CREATE_SRQ, &msg, sizeof(msg), sizeof(msg), NULL, 0);
 	if (!err) {
 		srq->handle = msg.handle;
-		srq->bell = msg.bell;
-		err = msg.bell < WEFT_MAX_QP && msg.max_sge <= WEFT_MAX_SGE
+		err = msg.max_sge <= WEFT_MAX_SGE
 		              ? take_wq_ring(&srq->rq, weft, &msg.ring, msg.max_wr, msg.max_sge,
 		                             rq_stride(msg.max_sge))
 		              : -EPROTO;

@@ -269,7 +269,7 @@ struct srq *srq_create(struct nic *nic, uint32_t pd, struct shm_wq *ring, uint32
                        uint32_t max_wr, uint32_t max_sge, uint64_t cookie, void *owner);
 int srq_destroy(struct srq *srq);                   /**< -EBUSY while a QP uses it */
 int srq_set_limit(struct srq *srq, uint32_t limit); /**< -EINVAL above max_wr */
-/** The application rang: the limit may have been armed above what is posted. */
-void srq_doorbell(struct srq *srq);
+/** Raise the limit's event, once, if fewer are posted. */
+void srq_check_limit(struct srq *srq);
 
 #endif

@@ -62,7 +62,7 @@ resp_take_recv(struct qp *qp)
 	qp->have_recv = true;
 	if (srq) {
 		wq_give_back(&srq->wq);
-		srq_doorbell(srq);
+		srq_check_limit(srq);
 	}
 	return true;
 }

@@ -41,12 +41,12 @@ srq_set_limit(struct srq *srq, uint32_t limit)
 	if (limit > srq->wq.max_wr)
 		return -EINVAL;
 	srq->limit = limit;
-	srq_doorbell(srq);
+	srq_check_limit(srq);
 	return 0;
 }
 
 void
-srq_doorbell(struct srq *srq)
+srq_check_limit(struct srq *srq)
 {
 	if (!srq->limit || wq_posted(&srq->wq, srq->wq.head) >= srq->limit)
 		return;

@@ -15,10 +15,10 @@
 #include <stdint.h>
 
 /** Both ends must speak the same version; it changes with any change on this page. */
-#define WEFT_ABI_VERSION 2
+#define WEFT_ABI_VERSION 3
 
 /* ---- limits: what query_device states, and what the daemon enforces ---- */
-#define WEFT_MAX_QP 4096        /**< per client; also SRQs share the doorbell bits */
+#define WEFT_MAX_QP 4096        /**< per client: one doorbell bit each */
 #define WEFT_MAX_WR 16384       /**< work requests of one queue */
 #define WEFT_MAX_SGE 16         /**< scatter/gather entries of one work request */
 #define WEFT_MAX_INLINE 256     /**< bytes */
@@ -52,7 +52,7 @@ struct shm_ring {
  */
 struct shm_wq {
 	struct shm_ring ring;
-	/** Set by the daemon: a post must ring the doorbell (QP in error: flush; SRQ: limit). */
+	/** Of a receive queue, set by the daemon: a post must ring the doorbell (flush in error). */
 	_Alignas(64) _Atomic uint32_t need_bell;
 };
 
@@ -210,7 +210,7 @@ static_assert(sizeof(struct shm_cqe) == 64, "a cache line");
 /* ---- doorbells ---- */
 
 /**
- * One per client, at the arena's start. To ring for queue i: publish the ring's tail, OR bit i % 64
+ * One per client, at the arena's start. To ring for the QP of bit i: publish the ring's tail, OR bit i % 64
  * into bits[i / 64], OR bit i / 64 into summary, then write the eventfd if need_wake is set. The
  * worker takes summary and then bits by exchange.
  */
@@ -467,7 +467,7 @@ struct ctl_srq {
 	uint32_t max_wr;
 	uint32_t max_sge;
 	uint32_t limit;
-	uint32_t bell;   /**< doorbell bit */
+	uint32_t zero;
 	uint64_t cookie; /**< sent in events */
 	struct shm_ring_loc ring;
 };

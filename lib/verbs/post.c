@@ -186,7 +186,7 @@ shim_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr *
 	ring_lock(&qp->rq.lock);
 	if (__builtin_expect(qp->rq.shm && qp->state != SHM_QPS_RESET, 1))
 		err = fill_recv(&qp->rq, &wr, &nb);
-	client_received(qp->weft, &qp->rq, qp->bell, nb);
+	client_qp_received(qp, nb);
 	ring_unlock(&qp->rq.lock);
 	if (err) {
 		*bad = wr;
@@ -204,7 +204,7 @@ shim_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv_rec
 
 	ring_lock(&srq->rq.lock);
 	err = fill_recv(&srq->rq, &wr, &nb);
-	client_received(srq->weft, &srq->rq, srq->bell, nb);
+	ring_wq_publish(&srq->rq, nb);
 	ring_unlock(&srq->rq.lock);
 	if (err) {
 		*bad = wr;

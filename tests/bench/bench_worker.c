@@ -18,9 +18,8 @@
 
 static _Atomic uint64_t taken_ns;
 
-/* Doorbells of our own: the NIC's need a NIC. (qp.h and pthread.h do not go together.) */
+/* A doorbell of our own: the NIC's needs a NIC. (qp.h and pthread.h do not go together.) */
 void qp_doorbell(struct qp *qp, uint64_t now_ns);
-void srq_doorbell(struct srq *srq);
 
 void
 qp_doorbell(struct qp *qp, uint64_t now_ns)
@@ -28,12 +27,6 @@ qp_doorbell(struct qp *qp, uint64_t now_ns)
 	(void)qp;
 	(void)now_ns;
 	taken_ns = worker_clock_ns();
-}
-
-void
-srq_doorbell(struct srq *srq)
-{
-	(void)srq;
 }
 
 static struct worker *worker;
@@ -52,7 +45,7 @@ add_clients(void *arg, uint64_t now_ns)
 		c->page = aligned_alloc(4096, sizeof(*c->page));
 		memset(c->page, 0, sizeof(*c->page));
 		c->wake_fd = eventfd(0, 0);
-		c->queues[0].qp = (struct qp *)c; /* any address */
+		c->qps[0] = (struct qp *)c; /* any address */
 		if (worker_add_client(worker, c) < 0)
 			abort();
 		clients[nb_clients] = c;

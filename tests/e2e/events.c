@@ -11,8 +11,7 @@
 
 #include "ctl.h"
 
-/* An SRQ has a doorbell, too. */
-#define NB_QPS (WEFT_MAX_QP - 1)
+#define NB_QPS WEFT_MAX_QP
 /* More than a socket takes that nobody reads. */
 #define NB_CQS 1024
 

@@ -246,7 +246,6 @@ static void
 do_srq(struct conn *conn, union ctl_msg *msg)
 {
 	msg->srq.handle = ++conn->nb_handles;
-	msg->srq.bell = 4000;
 	lay_out(conn, SHM_WQ_SLOTS, power_of_two(msg->srq.max_wr), 16 + 16 * msg->srq.max_sge,
 	        &msg->srq.ring);
 	answer(conn, msg, sizeof(msg->srq), NULL, 0);

@@ -38,7 +38,7 @@ post(uint64_t send_id, uint64_t recv_id)
 	*send = (struct shm_send_wqe){.wr_id = send_id, .op = SHM_WR_READ};
 	*recv = (struct shm_recv_wqe){.wr_id = recv_id};
 	client_qp_sent(&qp, 1);
-	client_received(weft, &qp.rq, qp.bell, 1);
+	client_qp_received(&qp, 1);
 }
 
 Test(death, everything_outstanding_is_flushed_once)

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bell.c" /* with doorbells of our own: the NIC's need a NIC */
+#include "bell.c" /* with a doorbell of our own: the NIC's needs a NIC */
 
-/* Queues that were rung: a pointer each, in order. */
+/* QPs that were rung: a pointer each, in order. */
 static const void *rung[256];
 static uint32_t nb_rung;
 
@@ -14,12 +14,6 @@ qp_doorbell(struct qp *qp, uint64_t now_ns)
 {
 	(void)now_ns;
 	rung[nb_rung++] = qp;
-}
-
-void
-srq_doorbell(struct srq *srq)
-{
-	rung[nb_rung++] = srq;
 }
 
 static char queues[8]; /* any addresses */
@@ -56,8 +50,8 @@ Test(bell, rings_what_was_rung_once_and_nothing_else)
 	struct bells bells = {0};
 	struct bell_client *c = new_client(&bells);
 
-	c->queues[3].qp = (struct qp *)&queues[0];
-	c->queues[WEFT_MAX_QP - 1].srq = (struct srq *)&queues[1];
+	c->qps[3] = (struct qp *)&queues[0];
+	c->qps[WEFT_MAX_QP - 1] = (struct qp *)&queues[1];
 	ring(c, 3);
 	ring(c, WEFT_MAX_QP - 1);
 	ring(c, 77); /* nobody's */
@@ -90,7 +84,7 @@ Test(bell, who_rang_lately_is_looked_at_each_turn_and_the_others_in_turns)
 
 	for (uint32_t i = 0; i < 100; i++) {
 		c[i] = new_client(&bells);
-		c[i]->queues[0].qp = (struct qp *)&queues[0];
+		c[i]->qps[0] = (struct qp *)&queues[0];
 	}
 	cr_expect_eq(bells.nb_hot, 0);
 	ring(c[70], 0);

@@ -17,9 +17,8 @@
 
 static _Atomic uint32_t nb_rung;
 
-/* Doorbells of our own: the NIC's need a NIC. (qp.h and pthread.h do not go together.) */
+/* A doorbell of our own: the NIC's needs a NIC. (qp.h and pthread.h do not go together.) */
 void qp_doorbell(struct qp *qp, uint64_t now_ns);
-void srq_doorbell(struct srq *srq);
 
 void
 qp_doorbell(struct qp *qp, uint64_t now_ns)
@@ -27,12 +26,6 @@ qp_doorbell(struct qp *qp, uint64_t now_ns)
 	(void)qp;
 	(void)now_ns;
 	nb_rung++;
-}
-
-void
-srq_doorbell(struct srq *srq)
-{
-	(void)srq;
 }
 
 /* A node that sends nb_to_send packets, counts what comes, and has one deadline. */
@@ -239,7 +232,7 @@ Test(worker, a_doorbell_that_sees_need_wake_wakes_it)
 	c->page = aligned_alloc(64, sizeof(*c->page));
 	memset(c->page, 0, sizeof(*c->page));
 	c->wake_fd = eventfd(0, 0);
-	c->queues[9].qp = (struct qp *)c; /* any address */
+	c->qps[9] = (struct qp *)c; /* any address */
 	cr_assert_eq(worker_start(worker), 0);
 	worker_call(worker, add_client, &op);
 	cr_assert_eq(op.err, 0);

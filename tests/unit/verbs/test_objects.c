@@ -230,6 +230,26 @@ Test(objects, shared_receive_queues_grant_refuse_and_tell)
 	world_stop();
 }
 
+Test(objects, posting_to_a_shared_receive_queue_rings_for_nobody)
+{
+	const struct fake_conf idle = {.idle = true};
+	struct ibv_srq_init_attr init = {.attr = {.max_wr = 4}};
+	struct ibv_recv_wr wr = {0}, *bad;
+	struct shm_wq *ring;
+	struct ibv_srq *srq;
+
+	world_start(&idle, IBV_QPT_RC);
+	srq = ibv_create_srq(world_pd, &init);
+	cr_assert_not_null(srq);
+	ring = to_srq(srq)->weft.rq.shm;
+	atomic_store(&ring->need_bell, 1);
+	cr_expect_eq(ibv_post_srq_recv(srq, &wr, &bad), 0);
+	cr_expect_eq(atomic_load(&ring->ring.tail), 1);
+	cr_expect_eq(atomic_load(&to_weft(world_context)->bell->summary), 0);
+	cr_expect_eq(ibv_destroy_srq(srq), 0);
+	world_stop();
+}
+
 Test(objects, a_qp_that_asks_for_too_much_is_refused)
 {
 	static const struct {
