@@ -117,7 +117,6 @@ struct nic {
 	struct pkt_queue loop; /**< frames to the own MAC: received at the next turn */
 	struct batch *batch;   /**< packets, copies and completions of the present burst */
 	struct nic_stats stats;
-	uint16_t ip_id;
 	uint64_t now_ns; /**< of the present turn */
 };
 

@@ -141,7 +141,7 @@ path_plan(struct qp *qp, const struct wire_pkt *w, uint16_t sport, uint8_t ecn)
 	o->payload_len = w->payload_len;
 	o->is_request = o->waits = o->failed = false;
 	o->psn = w->psn;
-	o->hdr_len = wire_build(p->data, &qp->path, w, sport, ecn, nic->ip_id++, &o->crc);
+	o->hdr_len = wire_build(p->data, &qp->path, w, sport, ecn, &o->crc);
 	b->nb_out++;
 	return p->data + o->hdr_len;
 }

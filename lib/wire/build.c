@@ -30,6 +30,7 @@ init_ipv4(struct wire_path *path, uint8_t *ip, const struct wire_addr *addr)
 
 	ip[0] = IPV4_VERSION_IHL;
 	ip[1] = addr->tos & 0xfc;
+	put_be16(ip + 4, addr->ip_id);
 	put_be16(ip + 6, IPV4_DF);
 	ip[8] = addr->ttl;
 	ip[9] = IP_PROTO_UDP;
@@ -82,6 +83,52 @@ wire_path_init(struct wire_path *path, const struct wire_addr *addr)
 	memcpy(headers, path->hdr + path->l3_off, path->len - path->l3_off);
 	memcpy(headers + path->len - path->l3_off, no_bth, BTH_LEN);
 	icrc_block(path->icrc_block, headers, path->ipv6);
+}
+
+/* What a path's headers were last made for; never 0. */
+static uint64_t
+key_of(uint32_t udp_len, uint16_t udp_sport, uint8_t ecn)
+{
+	return (uint64_t)ecn << 32 | (uint64_t)udp_sport << 16 | udp_len;
+}
+
+/* The register of the ICRC behind the UDP ports. */
+static uint32_t
+icrc_to_ports(const struct wire_path *path, uint32_t udp_len, uint16_t udp_sport)
+{
+	uint8_t block[ICRC_BLOCK];
+	uint8_t *udp = block + ICRC_BLOCK - BTH_LEN - UDP_LEN;
+
+	memcpy(block, path->icrc_block, sizeof(block));
+	if (path->ipv6)
+		put_be16(udp - IPV6_LEN + 4, (uint16_t)udp_len);
+	else
+		put_be16(udp - IPV4_LEN + 2, (uint16_t)(IPV4_LEN + udp_len));
+	put_be16(udp, udp_sport);
+	return icrc_update(0, block, (uint32_t)(udp + 4 - block));
+}
+
+/* Nearly all packets of a path have the length, port and ECN bits of the one before. */
+static void
+fit(struct wire_path *path, uint32_t udp_len, uint16_t udp_sport, uint8_t ecn)
+{
+	uint8_t *ip = path->hdr + path->l3_off;
+	uint8_t *udp = path->hdr + path->len - UDP_LEN;
+
+	if (path->ipv6) {
+		ip[1] = (uint8_t)((ip[1] & ~0x30) | ecn << 4);
+		put_be16(ip + 4, (uint16_t)udp_len);
+	} else {
+		uint32_t ip_len = IPV4_LEN + udp_len;
+
+		ip[1] = (uint8_t)((ip[1] & ~3) | ecn);
+		put_be16(ip + 2, (uint16_t)ip_len);
+		put_be16(ip + 10, (uint16_t)~fold16(path->ip_csum + ecn + ip_len));
+	}
+	put_be16(udp, udp_sport);
+	put_be16(udp + 4, (uint16_t)udp_len);
+	path->icrc = icrc_to_ports(path, udp_len, udp_sport);
+	path->key = key_of(udp_len, udp_sport, ecn);
 }
 
 /* The mirror of parse.c's read_ext. */
@@ -141,62 +188,43 @@ join(uint32_t first, uint32_t second)
 	return htole64((uint64_t)le32toh(first) | (uint64_t)le32toh(second) << 32);
 }
 
-/* The register over headers that end with the BTH. */
+/* The register behind the BTH: the last half of the UDP header and the BTH are 16 bytes. */
 static uint32_t
-icrc_without_ext(const struct wire_path *path, const uint32_t bth[3], uint32_t udp_len,
-                 uint16_t udp_sport, uint16_t ip_id)
+icrc_to_bth(const struct wire_path *path, const uint32_t bth[3], uint32_t udp_len)
 {
-	struct icrc_fields f = {
-		.word5 = join(0, htobe32((uint32_t)udp_sport << 16)),
-		.word6 = join(htobe32(udp_len << 16), bth[0]),
-		.word7 = join(bth[1], bth[2]),
-	};
+	uint32_t len_csum = htobe32(udp_len << 16 | 0xffff) ^ htole32(path->icrc);
 
-	if (path->ipv6)
-		f.word1 = join(htobe32(udp_len << 16), 0);
-	else
-		f.word3 = join(htobe32(IPV4_LEN + udp_len), htobe32((uint32_t)ip_id << 16));
-	return icrc_path_headers(path->icrc_block, &f);
+	return icrc_unit(join(len_csum, bth[0]), join(bth[1] | htobe32(0xff000000), bth[2]));
 }
 
 uint32_t
-wire_build(uint8_t *buf, const struct wire_path *path, const struct wire_pkt *w, uint16_t udp_sport,
-           uint8_t ecn, uint16_t ip_id, uint32_t *crc)
+wire_build(uint8_t *buf, struct wire_path *path, const struct wire_pkt *w, uint16_t udp_sport,
+           uint8_t ecn, uint32_t *crc)
 {
 	const struct opcode_info *op = &opcode_table[w->opcode];
 	uint32_t pad = -w->payload_len & 3;
 	uint32_t udp_len = UDP_LEN + BTH_LEN + op->ext_len + w->payload_len + pad + ICRC_LEN;
-	uint32_t len = path->len + BTH_LEN + op->ext_len;
-	uint8_t *ip = buf + path->l3_off;
-	uint8_t *udp = buf + path->len - UDP_LEN;
+	uint8_t *p = buf + path->len;
 	uint32_t bth[3];
 
 	assert(op->flags & OPF_VALID);
 	assert(op->flags & OPF_PAYLOAD ? w->payload_len <= PMTU_MAX : w->payload_len == 0);
 	assert(((w->psn | w->dest_qpn) & ~PSN_MASK) == 0);
 
+	if (path->key != key_of(udp_len, udp_sport, ecn))
+		fit(path, udp_len, udp_sport, ecn);
 	/* All of it whatever its length: a fixed size is a few stores, and the BTH overwrites. */
 	memcpy(buf, path->hdr, sizeof(path->hdr));
-	if (path->ipv6) {
-		ip[1] |= (uint8_t)(ecn << 4);
-		put_be16(ip + 4, (uint16_t)udp_len);
-	} else {
-		uint32_t ip_len = IPV4_LEN + udp_len;
-
-		ip[1] |= ecn;
-		put_be32(ip + 2, ip_len << 16 | ip_id);
-		put_be16(ip + 10, (uint16_t)~fold16(path->ip_csum + ecn + ip_len + ip_id));
-	}
-	put_be16(udp, udp_sport);
-	put_be16(udp + 4, (uint16_t)udp_len);
 	bth_words(bth, w, pad);
 	/* One by one: as a whole they would be loaded again, and that waits for their stores. */
 	for (uint32_t i = 0; i < 3; i++)
-		memcpy(udp + UDP_LEN + 4 * i, &bth[i], 4);
-	write_ext(udp + UDP_LEN + BTH_LEN, op->flags, w);
-	*crc = op->ext_len ? icrc_headers(ip, path->ipv6, len - path->l3_off)
-	                   : icrc_without_ext(path, bth, udp_len, udp_sport, ip_id);
-	return len;
+		memcpy(p + 4 * i, &bth[i], 4);
+	*crc = icrc_to_bth(path, bth, udp_len);
+	if (op->ext_len) {
+		write_ext(p + BTH_LEN, op->flags, w);
+		*crc = icrc_update(*crc, p + BTH_LEN, op->ext_len);
+	}
+	return path->len + BTH_LEN + op->ext_len;
 }
 
 uint32_t

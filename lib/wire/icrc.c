@@ -108,16 +108,10 @@ table_headers(const uint8_t *l3, bool ipv6, uint32_t len)
 }
 
 static uint32_t
-table_path_headers(const uint8_t *block, const struct icrc_fields *f)
+table_unit(uint64_t first, uint64_t second)
 {
-	uint64_t words[8];
+	uint64_t words[2] = {first, second};
 
-	memcpy(words, block, sizeof(words));
-	words[1] |= f->word1;
-	words[3] |= f->word3;
-	words[5] |= f->word5;
-	words[6] |= f->word6;
-	words[7] |= f->word7;
 	return table_update(0, words, sizeof(words));
 }
 
@@ -133,7 +127,7 @@ const struct icrc_ops icrc_table = {
 	.update = table_update,
 	.copy = table_copy,
 	.headers = table_headers,
-	.path_headers = table_path_headers,
+	.unit = table_unit,
 };
 
 const struct icrc_ops *const icrc_impls[] = {
@@ -187,9 +181,9 @@ icrc_headers(const uint8_t *l3, bool ipv6, uint32_t len)
 }
 
 uint32_t
-icrc_path_headers(const uint8_t block[ICRC_BLOCK], const struct icrc_fields *f)
+icrc_unit(uint64_t first, uint64_t second)
 {
-	return chosen.path_headers(block, f);
+	return chosen.unit(first, second);
 }
 
 const char *

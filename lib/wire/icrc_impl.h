@@ -5,8 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct icrc_fields;
-
 /**
  * One way to compute the ICRC. Inside this folder and its tests: everyone else calls icrc.h, which
  * chooses.
@@ -17,7 +15,7 @@ struct icrc_ops {
 	uint32_t (*update)(uint32_t crc, const void *src, uint32_t len);
 	uint32_t (*copy)(uint32_t crc, void *dst, const void *src, uint32_t len);
 	uint32_t (*headers)(const uint8_t *l3, bool ipv6, uint32_t len);
-	uint32_t (*path_headers)(const uint8_t *block, const struct icrc_fields *f);
+	uint32_t (*unit)(uint64_t first, uint64_t second);
 };
 
 /** Fastest first, ends with NULL; the one before is "table", which runs anywhere. */
@@ -36,24 +34,15 @@ extern const struct icrc_ops icrc_table;   /**< eight bytes a step */
  */
 #define ICRC_BLOCK 64
 
-/**
- * What wire_build adds to a path's block: words of its 64 bytes in memory order, to be ORed. They
- * come in registers because a wide load of what was just stored field by field waits until all the
- * stores are done, which was 10 ns of the 26 that a packet without extended headers took.
- */
-struct icrc_fields {
-	uint64_t word1; /**< IPv6: payload length */
-	uint64_t word3; /**< IPv4: total length, identification */
-	uint64_t word5; /**< UDP source port */
-	uint64_t word6; /**< UDP length, first word of the BTH */
-	uint64_t word7; /**< the other two */
-};
-
 /** The block of headers in memory, IP to BTH. */
 void icrc_block(uint8_t block[ICRC_BLOCK], const uint8_t *l3, bool ipv6);
 
-/** As icrc_headers up to the end of the BTH, but over a block and the fields that it lacks. */
-uint32_t icrc_path_headers(const uint8_t block[ICRC_BLOCK], const struct icrc_fields *f);
+/**
+ * The register after 16 bytes, from a register of zeros: any other is XORed into the first four.
+ * They come as two words in the order of memory, in registers: a wide load of what was just stored
+ * field by field waits until all the stores are done.
+ */
+uint32_t icrc_unit(uint64_t first, uint64_t second);
 
 /** Bytes of IP, UDP and BTH headers: the end of the block. */
 static inline uint32_t

@@ -110,14 +110,9 @@ pclmul_headers(const uint8_t *l3, bool ipv6, uint32_t len)
 }
 
 TARGET static uint32_t
-pclmul_path_headers(const uint8_t *block, const struct icrc_fields *f)
+pclmul_unit(uint64_t first, uint64_t second)
 {
-	return run(_mm_or_si128(load(block), _mm_set_epi64x((long long)f->word1, 0)),
-	           _mm_or_si128(load(block + 16), _mm_set_epi64x((long long)f->word3, 0)),
-	           _mm_or_si128(load(block + 32), _mm_set_epi64x((long long)f->word5, 0)),
-	           _mm_or_si128(load(block + 48),
-	                        _mm_set_epi64x((long long)f->word7, (long long)f->word6)),
-	           NULL, NULL, 0);
+	return icrc_reduce(_mm_set_epi64x((long long)second, (long long)first));
 }
 
 static bool
@@ -132,5 +127,5 @@ const struct icrc_ops icrc_pclmul = {
 	.update = pclmul_update,
 	.copy = pclmul_copy,
 	.headers = pclmul_headers,
-	.path_headers = pclmul_path_headers,
+	.unit = pclmul_unit,
 };

@@ -159,12 +159,9 @@ vpclmul_headers(const uint8_t *l3, bool ipv6, uint32_t len)
 }
 
 TARGET static uint32_t
-vpclmul_path_headers(const uint8_t *block, const struct icrc_fields *f)
+vpclmul_unit(uint64_t first, uint64_t second)
 {
-	__m512i z = _mm512_set_epi64((long long)f->word7, (long long)f->word6, (long long)f->word5,
-	                             0, (long long)f->word3, 0, (long long)f->word1, 0);
-
-	return reduce(_mm512_or_si512(z, _mm512_loadu_si512(block)));
+	return icrc_reduce(_mm_set_epi64x((long long)second, (long long)first));
 }
 
 static bool
@@ -181,5 +178,5 @@ const struct icrc_ops icrc_vpclmul = {
 	.update = vpclmul_update,
 	.copy = vpclmul_copy,
 	.headers = vpclmul_headers,
-	.path_headers = vpclmul_path_headers,
+	.unit = vpclmul_unit,
 };

@@ -122,8 +122,8 @@ enum wire_kind wire_parse(const uint8_t *frame, uint32_t len, struct wire_pkt *w
 bool wire_icrc_ok(const uint8_t *frame, const struct wire_pkt *w);
 
 /**
- * The outer headers of one path, laid out once: Ethernet (+VLAN), IP and UDP with lengths,
- * IPv4 identification and checksums left open.
+ * The outer headers of one path: Ethernet (+VLAN), IP and UDP. Lengths, source port, ECN bits and
+ * what follows from them are those of the last packet: in a long message they are the next one's.
  */
 struct wire_path {
 	uint8_t hdr[14 + 4 + 40 + 8];
@@ -131,7 +131,9 @@ struct wire_path {
 	uint8_t l3_off; /**< 14 or 18 */
 	bool ipv6;
 	uint16_t ip_csum; /**< IPv4: folded sum of the constant part */
-	/** the headers as the ICRC sees them, icrc_impl.h */
+	uint32_t icrc;    /**< the ICRC's register behind the UDP ports of hdr */
+	uint64_t key;     /**< length, port and ECN bits of hdr; 0 = not filled in yet */
+	/** the headers as the ICRC sees them, icrc_impl.h; without length and port */
 	uint8_t icrc_block[64];
 };
 
@@ -143,6 +145,8 @@ struct wire_addr {
 	bool has_vlan;
 	uint8_t tos; /**< without ECN bits: build adds them */
 	uint8_t ttl;
+	/** IPv4: of every packet. With DF set it means nothing, so that one will do: RFC 6864. */
+	uint16_t ip_id;
 	uint32_t flow_label; /**< IPv6, 20 bits */
 };
 
@@ -157,13 +161,14 @@ void wire_path_init(struct wire_path *path, const struct wire_addr *addr);
  *                 w->payload_len bytes of payload will follow, at most 4096 and none for an
  *                 opcode without OPF_PAYLOAD. The opcode is one of opcode_table's; PSN, MSN and
  *                 QPNs have 24 bits.
- * @param udp_sport, ecn, ip_id  what differs between packets of a path (ecn: 0, 1, 2 = ECT(0), 3).
+ * @param path     remembers what it was filled in with.
+ * @param udp_sport, ecn  what may differ between packets of a path (ecn: 0, 1, 2 = ECT(0), 3).
  * @param crc      the ICRC's register over the pseudo header and these headers: continue it over
  *                 the payload, then call wire_end.
  * @return         bytes written; the payload's first byte belongs at buf + this.
  */
-uint32_t wire_build(uint8_t *buf, const struct wire_path *path, const struct wire_pkt *w,
-                    uint16_t udp_sport, uint8_t ecn, uint16_t ip_id, uint32_t *crc);
+uint32_t wire_build(uint8_t *buf, struct wire_path *path, const struct wire_pkt *w,
+                    uint16_t udp_sport, uint8_t ecn, uint32_t *crc);
 
 /**
  * Close a packet behind its payload: pad to four bytes, then the ICRC.

@@ -48,7 +48,7 @@ prepare(bool ipv6, uint8_t opcode, uint32_t payload_len)
 			.dma_len = payload_len,
 			.payload_len = payload_len,
 		};
-		len = wire_build(frames[i], &path, &pkts[i], 0xc000, 2, (uint16_t)i, &crc);
+		len = wire_build(frames[i], &path, &pkts[i], 0xc000, 2, &crc);
 		crc = icrc_copy(crc, frames[i] + len, payload, payload_len);
 		len += payload_len;
 		frame_len[i] = len + wire_end(frames[i] + len, payload_len, crc);
@@ -91,7 +91,7 @@ step_build(void)
 	for (uint32_t i = 0; i < BATCH; i++) {
 		uint32_t crc;
 
-		wire_build(frames[i], &path, &pkts[i], 0xc000, 2, (uint16_t)i, &crc);
+		wire_build(frames[i], &path, &pkts[i], 0xc000, 2, &crc);
 		sink = crc;
 	}
 }
@@ -101,7 +101,7 @@ step_seal(void)
 {
 	for (uint32_t i = 0; i < BATCH; i++) {
 		uint32_t crc;
-		uint32_t len = wire_build(frames[i], &path, &pkts[i], 0xc000, 2, (uint16_t)i, &crc);
+		uint32_t len = wire_build(frames[i], &path, &pkts[i], 0xc000, 2, &crc);
 
 		if (pkts[i].payload_len)
 			crc = icrc_copy(crc, frames[i] + len, payload, pkts[i].payload_len);

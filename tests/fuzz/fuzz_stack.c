@@ -137,7 +137,7 @@ build(struct crowd *c, int side, const struct wire_pkt *w, struct script *s)
 	if (!c->w.pool->alloc(c->w.pool, &p, 1))
 		return NULL;
 	wire_path_init(&path, &addr);
-	len = wire_build(p->data, &path, w, 0xc000, 2 + (seed & 1), 0, &crc);
+	len = wire_build(p->data, &path, w, 0xc000, 2 + (seed & 1), &crc);
 	for (uint32_t i = 0; i < w->payload_len; i++)
 		p->data[len + i] = (uint8_t)(seed + i);
 	crc = icrc_update(crc, p->data + len, w->payload_len);

@@ -138,14 +138,14 @@ golden_rebuild(uint8_t *out, const uint8_t *frame, const struct wire_pkt *w)
 		.flow_label = w->flow_label,
 	};
 	const uint8_t *ip = frame + w->l3_off;
-	uint16_t ip_id = (uint16_t)(ip[4] << 8 | ip[5]);
 	struct wire_path path;
 	uint32_t len, crc;
 
 	memcpy(addr.dmac, frame, 6);
 	memcpy(addr.smac, frame + 6, 6);
+	addr.ip_id = (uint16_t)(ip[4] << 8 | ip[5]);
 	wire_path_init(&path, &addr);
-	len = wire_build(out, &path, w, w->udp_sport, w->tos & 3, ip_id, &crc);
+	len = wire_build(out, &path, w, w->udp_sport, w->tos & 3, &crc);
 	crc = icrc_copy(crc, out + len, w->payload, w->payload_len);
 	len += w->payload_len;
 	return len + wire_end(out + len, w->payload_len, crc);

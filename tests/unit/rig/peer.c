@@ -89,7 +89,7 @@ peer_pkt(const struct peer *p, uint8_t opcode, uint32_t psn)
 }
 
 void
-peer_put_on(struct peer *p, const struct wire_path *path, const struct wire_pkt *w,
+peer_put_on(struct peer *p, struct wire_path *path, const struct wire_pkt *w,
             const void *payload)
 {
 	struct pkt *pkt;
@@ -97,7 +97,7 @@ peer_put_on(struct peer *p, const struct wire_path *path, const struct wire_pkt 
 
 	cr_assert_lt(p->nb_in, STACK_BURST);
 	cr_assert_eq(p->w.pool->alloc(p->w.pool, &pkt, 1), 1);
-	len = wire_build(pkt->data, path, w, 0xc123, 2, 77, &crc);
+	len = wire_build(pkt->data, path, w, 0xc123, 2, &crc);
 	for (uint32_t i = 0; i < w->payload_len; i++)
 		pkt->data[len + i] = payload ? ((const uint8_t *)payload)[i] : (uint8_t)i;
 	crc = icrc_update(crc, pkt->data + len, w->payload_len);

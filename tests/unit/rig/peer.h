@@ -47,7 +47,7 @@ struct wire_pkt peer_pkt(const struct peer *p, uint8_t opcode, uint32_t psn);
 /** Build a frame and keep it for the next burst. payload NULL = bytes 0, 1, 2 ... */
 void peer_put(struct peer *p, const struct wire_pkt *w, const void *payload);
 /** The same with addresses of its own. */
-void peer_put_on(struct peer *p, const struct wire_path *path, const struct wire_pkt *w,
+void peer_put_on(struct peer *p, struct wire_path *path, const struct wire_pkt *w,
                  const void *payload);
 /** The same for the memory of the QP; len goes into the payload or, for a READ, the RETH. */
 void peer_put_op(struct peer *p, uint8_t opcode, uint32_t psn, uint32_t len, bool ack_req);
