@@ -49,6 +49,7 @@ struct copy_run {
 struct out_pkt {
 	struct pkt *pkt;
 	struct qp *qp;
+	uint8_t *payload; /**< in pkt, behind the headers */
 	uint32_t hdr_len;
 	uint32_t payload_len;
 	uint32_t crc;

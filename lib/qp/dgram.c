@@ -6,6 +6,7 @@
 #include "batch.h"
 #include "exec.h"
 #include "fail.h"
+#include "piece.h"
 #include "psn.h"
 #include "resp.h"
 #include "sge.h"
@@ -27,18 +28,6 @@ uc_skip(struct qp *qp, enum drop why)
 	qp->rx_op = 0;
 	qp->rx_skip = true;
 	qp->rx_skip_why = why;
-}
-
-static const struct mr *
-uc_region(const struct qp *qp, uint64_t len)
-{
-	struct mr_use use = {.addr = qp->rx_va,
-	                     .len = len,
-	                     .pd = qp->pd,
-	                     .access = SHM_ACCESS_REMOTE_WRITE,
-	                     .qpn = qp->qpn};
-
-	return mr_remote(qp->nic, qp->rx_rkey, &use);
 }
 
 static void
@@ -101,20 +90,9 @@ uc_begin_write(struct qp *qp, const struct wire_pkt *w)
 	qp->rx_va = w->va;
 	qp->rx_rkey = w->rkey;
 	qp->rx_left = qp->rx_length = w->dma_len;
-	return w->dma_len <= WEFT_MAX_MSG && (!w->dma_len || uc_region(qp, w->dma_len));
-}
-
-static bool
-uc_place(struct qp *qp, const struct wire_pkt *w)
-{
-	const struct mr *mr = uc_region(qp, w->payload_len);
-	struct batch_dst dst = {.qp = qp, .psn = w->psn};
-
-	if (!mr)
-		return false;
-	dst.mem = mr->mem;
-	dst.va = mr_va(mr, qp->rx_va);
-	return batch_scatter(qp->nic->batch, &dst, w->payload, w->payload_len);
+	return w->dma_len <= WEFT_MAX_MSG &&
+	       (!w->dma_len ||
+	        piece_remote(qp, w->rkey, w->va, w->dma_len, SHM_ACCESS_REMOTE_WRITE));
 }
 
 static void
@@ -138,7 +116,8 @@ uc_write(struct qp *qp, const struct wire_pkt *w)
 	}
 	if ((flags & OPF_IMM) && refuse_recv(qp))
 		return;
-	if (w->payload_len && !uc_place(qp, w)) {
+	if (w->payload_len &&
+	    !piece_place_remote(qp, qp->rx_rkey, qp->rx_va, w->payload_len, w->payload, w->psn)) {
 		uc_skip(qp, DROP_MEMORY);
 		return;
 	}

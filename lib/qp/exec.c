@@ -5,6 +5,7 @@
 
 #include "batch.h"
 #include "fail.h"
+#include "piece.h"
 #include "resp.h"
 #include "sge.h"
 
@@ -99,16 +100,6 @@ exec_send(struct qp *qp, const struct wire_pkt *w)
 	return fine;
 }
 
-/* The region for some bytes under the peer's rkey, if QP and region allow it. */
-static const struct mr *
-remote(const struct qp *qp, uint32_t rkey, uint64_t va, uint64_t len, uint32_t access)
-{
-	struct mr_use use = {
-		.addr = va, .len = len, .pd = qp->pd, .access = access, .qpn = qp->qpn};
-
-	return mr_remote(qp->nic, rkey, &use);
-}
-
 /* RETH: a message of no bytes names no memory. */
 static struct verdict
 begin_write(struct qp *qp, const struct wire_pkt *w)
@@ -118,7 +109,7 @@ begin_write(struct qp *qp, const struct wire_pkt *w)
 	if (w->dma_len > WEFT_MAX_MSG ||
 	    (one ? w->dma_len != w->payload_len : w->dma_len <= qp->mtu))
 		return bad_length;
-	if (w->dma_len && !remote(qp, w->rkey, w->va, w->dma_len, SHM_ACCESS_REMOTE_WRITE))
+	if (w->dma_len && !piece_remote(qp, w->rkey, w->va, w->dma_len, SHM_ACCESS_REMOTE_WRITE))
 		return bad_access;
 	qp->rx_va = w->va;
 	qp->rx_rkey = w->rkey;
@@ -141,19 +132,9 @@ exec_write(struct qp *qp, const struct wire_pkt *w)
 	}
 	if (flags & OPF_END ? w->payload_len != qp->rx_left : w->payload_len >= qp->rx_left)
 		return bad_length;
-	if (w->payload_len) {
-		const struct mr *mr =
-			remote(qp, qp->rx_rkey, qp->rx_va, w->payload_len, SHM_ACCESS_REMOTE_WRITE);
-
-		struct batch_dst dst = {.qp = qp, .psn = w->psn};
-
-		if (!mr)
-			return bad_access;
-		dst.mem = mr->mem;
-		dst.va = mr_va(mr, qp->rx_va);
-		if (!batch_scatter(qp->nic->batch, &dst, w->payload, w->payload_len))
-			return bad_access;
-	}
+	if (w->payload_len &&
+	    !piece_place_remote(qp, qp->rx_rkey, qp->rx_va, w->payload_len, w->payload, w->psn))
+		return bad_access;
 	qp->rx_va += w->payload_len;
 	qp->rx_left -= w->payload_len;
 	qp->rx_op = OPF_WRITE;
@@ -195,7 +176,7 @@ exec_read(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 		return bad_atomic;
 	if (w->dma_len > WEFT_MAX_MSG)
 		return bad_length;
-	if (w->dma_len && !remote(qp, w->rkey, w->va, w->dma_len, SHM_ACCESS_REMOTE_READ))
+	if (w->dma_len && !piece_remote(qp, w->rkey, w->va, w->dma_len, SHM_ACCESS_REMOTE_READ))
 		return bad_access;
 	qp->nic->stats.rx_read_requests++;
 	end_message(qp);
@@ -247,7 +228,7 @@ exec_atomic(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 		return bad_rights;
 	if ((w->va & 7) || nb_rd_waiting(qp) >= qp->attr.max_dest_rd_atomic)
 		return bad_atomic;
-	mr = remote(qp, w->rkey, w->va, 8, SHM_ACCESS_REMOTE_ATOMIC);
+	mr = piece_remote(qp, w->rkey, w->va, 8, SHM_ACCESS_REMOTE_ATOMIC);
 	if (!mr)
 		return bad_access;
 	batch_flush_in(qp->nic); /* WRITEs before it are seen */

@@ -97,6 +97,7 @@ mr_destroy(struct nic *nic, struct mr *mr)
 	if (mr->kind != MR_REGION)
 		unbind(mr);
 	keytab_del(&nic->keys, slot_of(mr->key));
+	nic->mr_generation++;
 	free(mr);
 	return 0;
 }
@@ -131,6 +132,25 @@ mr_remote(const struct nic *nic, uint32_t rkey, const struct mr_use *use)
 	if (mr->kind == MR_WINDOW_2 ? mr->bound_qpn != use->qpn : mr->pd != use->pd)
 		return NULL;
 	return mr;
+}
+
+void
+mr_remember(struct mr_reach *r, const struct nic *nic, const struct mr *mr,
+            const struct mr_use *use)
+{
+	const struct mem_seg *seg = mem_seg_of(mr->mem, mr_va(mr, use->addr));
+	uint64_t begin = seg->va > mr->va ? seg->va : mr->va;
+	uint64_t left = seg->len - (begin - seg->va), mine = mr->len - (begin - mr->va);
+
+	if (!seg->map)
+		return;
+	*r = (struct mr_reach){.generation = nic->mr_generation,
+	                       .key = mr->key,
+	                       .pd = use->pd,
+	                       .access = use->access,
+	                       .addr = begin - mr->va + mr->iova,
+	                       .len = left < mine ? left : mine,
+	                       .map = seg->map + (begin - seg->va)};
 }
 
 /*
@@ -170,6 +190,7 @@ mr_bind(struct nic *nic, const struct qp *qp, const struct shm_send_wqe *wqe)
 	if (wqe->bind.length && (!region || !may_bind(region, mw, wqe)))
 		return SHM_WC_MW_BIND_ERR;
 	unbind(mw);
+	nic->mr_generation++;
 	/* A bind of type 1 gives a fresh key: the shim guessed it by the rule low byte + 1. */
 	mw->key = mw->kind == MR_WINDOW_1 ? (mw->key & ~0xffu) | ((mw->key + 1) & 0xff)
 	                                  : wqe->bind.mw_rkey;
@@ -195,5 +216,6 @@ mr_invalidate(struct nic *nic, const struct qp *qp, uint32_t rkey)
 	if (!mw || mw->kind != MR_WINDOW_2 || !mw->valid || mw->bound_qpn != qp->qpn)
 		return false;
 	unbind(mw);
+	nic->mr_generation++;
 	return true;
 }

@@ -58,6 +58,36 @@ const struct mr *mr_local(const struct nic *nic, uint32_t lkey, const struct mr_
 /** The region or window of an rkey if it allows this access to these bytes, else NULL. */
 const struct mr *mr_remote(const struct nic *nic, uint32_t rkey, const struct mr_use *use);
 
+/**
+ * Where an access that was allowed leads, as a NIC's translation cache knows it: one mapped run of
+ * memory under one key, good until a registration or a window changes. All zero knows nothing.
+ */
+struct mr_reach {
+	uint64_t generation; /**< of nic.mr_generation */
+	uint32_t key;
+	uint32_t pd;
+	uint32_t access; /**< as in mr_use, exactly: local and remote use differ in it */
+	uint64_t addr;   /**< first byte, as the key's users call it */
+	uint64_t len;    /**< bytes */
+	uint8_t *map;    /**< the same byte here */
+};
+
+/** Where this thread reaches the bytes of an access, if that is known; else NULL: look it up. */
+static inline uint8_t *
+mr_reached(const struct mr_reach *r, const struct nic *nic, uint32_t key, const struct mr_use *use)
+{
+	uint64_t off = use->addr - r->addr;
+
+	if (r->generation != nic->mr_generation || r->key != key || r->pd != use->pd ||
+	    r->access != use->access || off > r->len || use->len > r->len - off)
+		return NULL;
+	return r->map + off;
+}
+
+/** Remember the run that holds an access which mr allowed; nothing if it is not mapped here. */
+void mr_remember(struct mr_reach *r, const struct nic *nic, const struct mr *mr,
+                 const struct mr_use *use);
+
 /** Execute a bind work request: a shm_wc_status. */
 uint8_t mr_bind(struct nic *nic, const struct qp *qp, const struct shm_send_wqe *wqe);
 /** Invalidate a window of type 2: by its owner (SHM_WR_LOCAL_INV) or by the peer (SEND_INV). */

@@ -44,6 +44,7 @@ nic_create(const struct nic_conf *conf, uint64_t now_ns)
 		return NULL;
 	nic->conf = *conf;
 	nic->now_ns = now_ns;
+	nic->mr_generation = 1;
 	nic->gids[0] = link_local(conf->mac);
 	memcpy(&nic->gids[1], conf->ips, conf->nb_ips * sizeof(*conf->ips));
 	nic->nb_gids = 1 + conf->nb_ips;

@@ -121,7 +121,7 @@ path_sport(const struct qp *qp)
 	return (uint16_t)(0xc000 | (h >> 18));
 }
 
-uint8_t *
+struct out_pkt *
 path_plan(struct qp *qp, const struct wire_pkt *w, uint16_t sport, uint8_t ecn)
 {
 	struct nic *nic = qp->nic;
@@ -142,6 +142,7 @@ path_plan(struct qp *qp, const struct wire_pkt *w, uint16_t sport, uint8_t ecn)
 	o->is_request = o->waits = o->failed = false;
 	o->psn = w->psn;
 	o->hdr_len = wire_build(p->data, &qp->path, w, sport, ecn, &o->crc);
+	o->payload = p->data + o->hdr_len;
 	b->nb_out++;
-	return p->data + o->hdr_len;
+	return o;
 }

@@ -28,12 +28,12 @@ bool path_ready(struct qp *qp, uint64_t now_ns);
  * Plan a packet that batch_out_fits allowed: take a buffer, write its headers, leave the payload to
  * the batch.
  *
- * @param w      payload_len bytes of payload are added by batch_gather afterwards.
+ * @param w      payload_len bytes of payload are gathered afterwards, to out_pkt.payload.
  * @param sport  UDP source port.
- * @return       where the payload belongs; NULL if the MAC is not known: the packet is
+ * @return       the packet, good until the next flush; NULL if the MAC is not known: the packet is
  *               as good as lost, and counted.
  */
-uint8_t *path_plan(struct qp *qp, const struct wire_pkt *w, uint16_t sport, uint8_t ecn);
+struct out_pkt *path_plan(struct qp *qp, const struct wire_pkt *w, uint16_t sport, uint8_t ecn);
 
 /** UDP source port of what no load balancer chooses: answers and datagrams. */
 uint16_t path_sport(const struct qp *qp);

@@ -167,6 +167,8 @@ struct qp {
 	struct lb_head *lb;
 	struct rel_qp rel_qp;
 
+	struct mr_reach reach_out, reach_in; /**< of the last payload taken and placed */
+
 	/* requester */
 	uint8_t *wrs; /**< private copies, slot = index & (sq.nb_slots - 1) */
 	uint32_t wr_size;

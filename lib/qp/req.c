@@ -62,12 +62,12 @@ msg_of(struct qp *qp, uint64_t psn)
 
 /* A packet's payload: inline data lie in the slot, which is ours until the request completes. */
 static bool
-gather(struct qp *qp, const struct send_wr *wr, uint64_t off, uint8_t *pkt, uint32_t len)
+gather(struct qp *qp, const struct send_wr *wr, uint64_t off, const struct out_pkt *o)
 {
 	if (!(wr->wqe.flags & SHM_SEND_INLINE))
-		return sge_gather(qp, wr, off, pkt, len);
-	if (len)
-		batch_gather_ptr(qp->nic->batch, wr->inline_data + off, pkt, len);
+		return sge_gather(qp, wr, off, o->payload, o->payload_len);
+	if (o->payload_len)
+		batch_gather_ptr(qp->nic->batch, wr->inline_data + off, o->payload, o->payload_len);
 	return true;
 }
 
@@ -232,7 +232,7 @@ plan(struct qp *qp, const struct rel_tx *tx, uint64_t now_ns)
 	uint64_t off = t->offset + (tx->psn - m->first_psn) * qp->mtu;
 	uint8_t opcode = opcode_of(qp, wr, m, tx->psn);
 	struct wire_pkt w;
-	uint8_t *payload;
+	struct out_pkt *o;
 	uint32_t bytes;
 
 	fill(qp, wr, t, opcode, tx->psn, off, &w);
@@ -241,13 +241,13 @@ plan(struct qp *qp, const struct rel_tx *tx, uint64_t now_ns)
 	account(qp, tx, w.ack_req, bytes, now_ns);
 	if (goes_nowhere(qp, t->wr_idx))
 		return bytes;
-	payload = path_plan(qp, &w, choose_sport(qp, tx, bytes, now_ns), qp->ecn);
-	if (!payload)
+	o = path_plan(qp, &w, choose_sport(qp, tx, bytes, now_ns), qp->ecn);
+	if (!o)
 		return bytes;
-	batch_last(qp->nic->batch)->is_request = true;
-	batch_last(qp->nic->batch)->wr_idx = t->wr_idx;
-	if (!gather(qp, wr, off, payload, w.payload_len)) { /* deregistered while in use */
-		batch_last(qp->nic->batch)->failed = true;
+	o->is_request = true;
+	o->wr_idx = t->wr_idx;
+	if (!gather(qp, wr, off, o)) { /* deregistered while in use */
+		o->failed = true;
 		wr_spoil(qp, t->wr_idx, QP_REASON_LOCAL_PROT);
 	}
 	return bytes;

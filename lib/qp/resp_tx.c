@@ -3,6 +3,7 @@
 #include "exec.h"
 #include "fail.h"
 #include "path.h"
+#include "piece.h"
 #include "psn.h"
 #include "resp.h"
 
@@ -53,19 +54,6 @@ resp_tx_ack(struct qp *qp)
 	path_plan(qp, &w, path_sport(qp), 0);
 }
 
-/* The next packet's bytes of the response; NULL if the region is gone meanwhile. */
-static const struct mr *
-source(const struct qp *qp, const struct resp *r, uint32_t len)
-{
-	struct mr_use use = {.addr = r->va,
-	                     .len = len,
-	                     .pd = qp->pd,
-	                     .access = SHM_ACCESS_REMOTE_READ,
-	                     .qpn = qp->qpn};
-
-	return mr_remote(qp->nic, r->rkey, &use);
-}
-
 static uint8_t
 read_opcode(const struct resp *r, bool last)
 {
@@ -90,11 +78,10 @@ resp_tx_read(struct qp *qp)
 {
 	struct resp *r = &qp->fifo[qp->fifo_head % RESP_FIFO_LEN];
 	uint32_t len = r->left < qp->mtu ? r->left : qp->mtu;
-	const struct mr *mr = len ? source(qp, r, len) : NULL;
 	struct wire_pkt w;
-	uint8_t *payload;
+	struct out_pkt *o;
 
-	if (len && !mr) {
+	if (len && !piece_readable(qp, r->rkey, r->va, len)) { /* gone meanwhile */
 		abandon(qp);
 		return 0;
 	}
@@ -102,10 +89,9 @@ resp_tx_read(struct qp *qp)
 	w.syndrome = r->syndrome;
 	w.msn = r->msn;
 	w.payload_len = len;
-	payload = path_plan(qp, &w, path_sport(qp), qp->ecn);
-	if (payload && len &&
-	    !batch_gather(qp->nic->batch, qp, mr->mem, mr_va(mr, r->va), payload, len))
-		batch_last(qp->nic->batch)->failed = true;
+	o = path_plan(qp, &w, path_sport(qp), qp->ecn);
+	if (o && len && !piece_gather_remote(qp, r->rkey, r->va, len, o->payload))
+		o->failed = true;
 	r->started = true;
 	r->psn++;
 	r->va += len;

@@ -2,26 +2,31 @@
 #include "sge.h"
 
 #include "batch.h"
+#include "piece.h"
 
-/* The piece of one entry that begins off bytes into the list; moves off and len on. */
+/* Bytes [off, off + len) of a list, entry by entry. */
 struct cursor {
 	const struct shm_sge *sge, *end;
 	uint64_t off;
 	uint32_t len;
 };
 
+/* The next piece within one entry; moves off and len on. False: the list is at its end. */
 static bool
-next_piece(struct cursor *c, struct mr_use *use, uint32_t *lkey)
+next_piece(struct cursor *c, struct shm_sge *piece)
 {
+	uint64_t left;
+
 	while (c->sge != c->end && c->off >= c->sge->length)
 		c->off -= c->sge++->length;
 	if (c->sge == c->end)
 		return false;
-	use->addr = c->sge->addr + c->off;
-	use->len = c->sge->length - c->off < c->len ? c->sge->length - c->off : c->len;
-	*lkey = c->sge->lkey;
-	c->off += use->len;
-	c->len -= (uint32_t)use->len;
+	left = c->sge->length - c->off;
+	piece->addr = c->sge->addr + c->off;
+	piece->length = left < c->len ? (uint32_t)left : c->len;
+	piece->lkey = c->sge->lkey;
+	c->off += piece->length;
+	c->len -= piece->length;
 	return true;
 }
 
@@ -29,44 +34,24 @@ bool
 sge_gather(struct qp *qp, const struct send_wr *wr, uint64_t off, uint8_t *pkt, uint32_t len)
 {
 	struct cursor c = {wr->sge, wr->sge + wr->wqe.nb_sge, off, len};
-	struct mr_use use = {.pd = qp->pd};
-	uint32_t lkey;
+	struct shm_sge piece;
 
-	while (c.len) {
-		const struct mr *mr;
-
-		if (!next_piece(&c, &use, &lkey))
+	for (; c.len; pkt += piece.length)
+		if (!next_piece(&c, &piece) ||
+		    !piece_gather(qp, piece.lkey, piece.addr, piece.length, pkt))
 			return false;
-		mr = mr_local(qp->nic, lkey, &use);
-		if (!mr || !batch_gather(qp->nic->batch, qp, mr->mem, mr_va(mr, use.addr), pkt,
-		                         (uint32_t)use.len))
-			return false;
-		pkt += use.len;
-	}
 	return true;
 }
 
 static bool
 place(struct qp *qp, struct cursor c, uint32_t pd, const uint8_t *pkt, uint32_t psn)
 {
-	struct mr_use use = {.pd = pd, .access = SHM_ACCESS_LOCAL_WRITE};
-	struct batch_dst dst = {.qp = qp, .psn = psn};
-	uint32_t lkey;
+	struct shm_sge piece;
 
-	while (c.len) {
-		const struct mr *mr;
-
-		if (!next_piece(&c, &use, &lkey))
+	for (; c.len; pkt += piece.length)
+		if (!next_piece(&c, &piece) ||
+		    !piece_place(qp, pd, piece.lkey, piece.addr, piece.length, pkt, psn))
 			return false;
-		mr = mr_local(qp->nic, lkey, &use);
-		if (!mr)
-			return false;
-		dst.mem = mr->mem;
-		dst.va = mr_va(mr, use.addr);
-		if (!batch_scatter(qp->nic->batch, &dst, pkt, (uint32_t)use.len))
-			return false;
-		pkt += use.len;
-	}
 	return true;
 }
 

@@ -109,7 +109,8 @@ parse_roce(struct cursor *c, struct wire_pkt *w)
 	w->end_off = c->len;
 	if (!payload_fits(w->op, w->payload_len, w->pad))
 		return refuse(c, WIRE_BAD_LENGTH);
-	read_ext(p + BTH_LEN, w);
+	if (w->op->ext_len)
+		read_ext(p + BTH_LEN, w);
 	return WIRE_ROCE;
 }
 
@@ -137,14 +138,17 @@ is_roce_port(const struct cursor *c, uint32_t off)
 	return c->len >= off + UDP_LEN && get_be16(c->frame + off + 2) == UDP_PORT_ROCE;
 }
 
+/* Whether the sum is all ones looks the same in either byte order: RFC 1071. */
 static bool
 ipv4_checksum_ok(const uint8_t *ip)
 {
-	uint64_t sum = 0;
+	uint32_t word[IPV4_LEN / 4];
+	uint64_t sum;
 
-	for (uint32_t i = 0; i < IPV4_LEN; i += 4)
-		sum += get_be32(ip + i);
-	sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
+	memcpy(word, ip, sizeof(word));
+	sum = (uint64_t)word[0] + word[1] + word[2] + word[3] + word[4];
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
 	return sum == 0xffff;
 }
@@ -160,7 +164,7 @@ map_ipv4(struct ip_addr *addr, const uint8_t *b)
 
 /*
  * A packet that is not to RoCE's port is not ours and not judged further. One that is must be as
- * we would send it: no options, no fragment, a right checksum.
+ * we would send it: no options, no fragment, a right checksum. WIRE_ROCE: so far.
  */
 static enum wire_kind
 parse_ipv4(struct cursor *c, struct wire_pkt *w)
@@ -196,7 +200,7 @@ parse_ipv4(struct cursor *c, struct wire_pkt *w)
 	map_ipv4(&w->dst, p + 16);
 	c->len = c->off + ip_len;
 	c->off += IPV4_LEN;
-	return parse_udp(c, w);
+	return WIRE_ROCE;
 }
 
 static enum wire_kind
@@ -237,7 +241,7 @@ parse_ipv6(struct cursor *c, struct wire_pkt *w)
 	memcpy(w->dst.b, p + 24, 16);
 	c->off += IPV6_LEN;
 	c->len = c->off + ip_len;
-	return parse_udp(c, w);
+	return WIRE_ROCE;
 }
 
 static enum wire_kind
@@ -277,6 +281,8 @@ wire_parse(const uint8_t *frame, uint32_t len, struct wire_pkt *w, enum wire_bad
 	struct cursor c = {.frame = frame, .len = len, .bad = WIRE_BAD_NONE};
 	enum wire_kind kind = parse_eth(&c, w);
 
+	if (kind == WIRE_ROCE)
+		kind = parse_udp(&c, w);
 	*bad = c.bad;
 	assert((kind == WIRE_BAD) == (c.bad != WIRE_BAD_NONE));
 	return kind;
