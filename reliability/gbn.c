@@ -186,10 +186,8 @@ gbn_tx_next(void *state, uint64_t now_ns, struct rel_tx *tx)
 	struct gbn *s = state;
 	const struct rel_msg *msg;
 
-	if (!may_send(s)) {
-		s->head.tx_ready = false;
+	if (!s->head.tx_ready) /* true to the state after each call */
 		return false;
-	}
 	msg = msg_at(s, s->nxt_msn);
 	tx->psn = s->tx_nxt;
 	tx->nb_psns = psns_next(s);

@@ -100,15 +100,13 @@ path_drop(struct qp *qp)
 }
 
 bool
-path_ready(struct qp *qp, uint64_t now_ns)
+path_renew(struct qp *qp, uint64_t now_ns)
 {
-	assert(qp->neigh);
 	if (!qp->neigh->valid) {
 		neigh_want(qp->nic->neigh, qp->neigh, now_ns);
 		return false;
 	}
-	if (qp->neigh_generation != qp->neigh->generation)
-		lay_out(qp, &qp->ud_av);
+	lay_out(qp, &qp->ud_av);
 	return true;
 }
 

@@ -21,8 +21,17 @@ int path_set(struct qp *qp, const struct shm_av *av, uint64_t now_ns);
 /** Give the neighbour back. */
 void path_drop(struct qp *qp);
 
+/** Put the next hop's MAC into the path; false, and ask for it, while it is not known. */
+bool path_renew(struct qp *qp, uint64_t now_ns);
+
 /** Whether packets can leave: the next hop's MAC is known, and in the path. Asks for it if not. */
-bool path_ready(struct qp *qp, uint64_t now_ns);
+static inline bool
+path_ready(struct qp *qp, uint64_t now_ns)
+{
+	const struct neigh *n = qp->neigh;
+
+	return (n->valid && n->generation == qp->neigh_generation) || path_renew(qp, now_ns);
+}
 
 /**
  * Plan a packet that batch_out_fits allowed: take a buffer, write its headers, leave the payload to
