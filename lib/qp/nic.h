@@ -103,9 +103,9 @@ struct nic {
 	struct nic_conf conf;
 	struct ip_addr gids[NIC_MAX_GIDS]; /**< all zero = empty entry */
 	uint32_t nb_gids;
-	uint8_t active_mtu; /**< code, 1 = 256 to 5 = 4096 bytes */
-	struct keytab qps;  /**< QPN -> struct qp */
-	struct keytab keys; /**< key >> 8 -> struct mr */
+	uint8_t active_mtu;     /**< code, 1 = 256 to 5 = 4096 bytes */
+	struct keytab qps;      /**< QPN -> struct qp */
+	struct keytab keys;     /**< key >> 8 -> struct mr */
 	uint64_t mr_generation; /**< counts changes that take rights from a key; from 1 on */
 	struct sched sched;
 	struct wheel wheel;

@@ -255,6 +255,44 @@ Test(window, that_is_invalid_or_of_another_qp_opens_nothing)
 	}
 }
 
+/* What the QP remembers of a WRITE's place ends with the window, in the middle of the message. */
+Test(window, that_moves_or_ends_within_a_message_ends_the_message)
+{
+	for (uint32_t type = 1; type <= 2; type++) {
+		const uint32_t len = PAIR_BUF; /* many turns long */
+		struct shm_send_wqe end, wqe;
+		struct app_mr whole;
+		struct shm_sge sge;
+		struct place l;
+
+		open_place(&l, type);
+		app_reg(&whole, &l.p.w, 1, l.p.buf[1], len, ALL_ACCESS | SHM_ACCESS_MW_BIND);
+		end = bind_wqe(&l, 0, len, l.mw->key, RIGHTS);
+		end.bind.mr_lkey = whole.mr->key;
+		run_local(&l, &end, SHM_WC_SUCCESS);
+		wqe = pair_wqe(&l.p, SHM_WR_WRITE, 1, 0);
+		sge = pair_sge(&l.p, 0, 0, len);
+		wqe.rkey = l.mw->key;
+		app_post_send(&l.p.qp[0], &wqe, &sge);
+		while (l.p.buf[1][0] == 0xee)
+			world_step(&l.p.w);
+		if (type == 1)
+			end = bind_wqe(&l, 0, 8, l.mw->key, RIGHTS);
+		else
+			end = (struct shm_send_wqe){.wr_id = 51,
+			                            .op = SHM_WR_LOCAL_INV,
+			                            .flags = SHM_SEND_SIGNALED,
+			                            .imm = l.mw->key};
+		run_local(&l, &end, SHM_WC_SUCCESS);
+		pair_expect(&l.p, &l.p.qp[0].scq, 1, SHM_WC_REM_ACCESS_ERR);
+		cr_expect_eq(l.p.buf[1][len - 1], 0xee);
+		cr_assert_eq(mr_destroy(l.p.w.nic[1], l.mw), 0);
+		l.mw = mr_create_window(l.p.w.nic[1], PD, type);
+		cr_assert_eq(mr_destroy(l.p.w.nic[1], whole.mr), 0);
+		close_place(&l);
+	}
+}
+
 Test(window, keeps_its_region_registered)
 {
 	struct shm_send_wqe bind;
