@@ -18,6 +18,9 @@
 #include "log.h"
 #include "sockdir.h"
 
+/* When the system was short of something, try again after this. Source: our choice. */
+#define RETRY_MS 100
+
 int
 control_watch(struct control *control, struct watch *watch, uint32_t events)
 {
@@ -66,6 +69,16 @@ set_listening(struct control *control, bool on)
 		control_unwatch(control, &control->listener);
 }
 
+/* The system is short of something: that may end at any time, and nobody would tell. */
+static void
+pause_listening(struct control *control, int err)
+{
+	if (!control->short_of)
+		log_warn("no application more for now: %s", strerror(err));
+	control->short_of = err;
+	set_listening(control, false);
+}
+
 static void
 listener_ready(struct watch *watch, uint32_t events)
 {
@@ -74,10 +87,10 @@ listener_ready(struct watch *watch, uint32_t events)
 
 	(void)events;
 	if (fd >= 0) {
+		control->short_of = 0;
 		client_create(control, fd);
 	} else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-		log_warn("no application more: %s", strerror(errno));
-		set_listening(control, control->nb_clients == 0);
+		pause_listening(control, errno);
 	}
 	if (control->nb_clients >= CONTROL_MAX_CLIENTS) {
 		log_warn("%u applications: no more until one ends", control->nb_clients);
@@ -256,14 +269,15 @@ control_run(struct control *control)
 {
 	set_listening(control, true);
 	while (!control->stop) {
-		struct epoll_event event;
-
+		struct epoll_event event = {0};
 		/* One at a time: what is ready next may be gone after this one. */
-		if (epoll_wait(control->epoll_fd, &event, 1, -1) == 1) {
-			struct watch *watch = event.data.ptr;
+		int n = epoll_wait(control->epoll_fd, &event, 1, control->short_of ? RETRY_MS : -1);
+		struct watch *watch = event.data.ptr;
 
+		if (n == 1)
 			watch->ready(watch, event.events);
-		}
+		if (control->short_of && watch != &control->listener)
+			set_listening(control, true);
 	}
 }
 

@@ -55,6 +55,7 @@ struct control {
 	struct watch signals;
 	struct watch listener;
 	bool listening; /**< accepting: false while there are too many */
+	int short_of;   /**< why the last connection could not be accepted, an errno; 0 = it was */
 	bool stop;
 	struct closer closer; /**< of descriptors that applications sent */
 	struct claim claim;

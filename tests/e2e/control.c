@@ -505,6 +505,30 @@ an_application_ends_with_its_process(void)
 	close(ready[1]);
 }
 
+static void
+who_finds_no_descriptor_is_served_when_there_is_one(void)
+{
+	struct ctl_hdr hdr = {.op = CTL_LIST, .len = sizeof(hdr)};
+	int first = ctl_open_socket(), late;
+	union ctl_msg msg = {0};
+	struct reply reply;
+	struct pollfd p;
+
+	ctl_request(first, CTL_LIST, &msg, sizeof(msg.hdr), -1, &reply);
+	daemon_may_open(false);
+	late = ctl_open_socket();
+	p = (struct pollfd){.fd = late, .events = POLLIN};
+	ctl_send(late, &hdr, sizeof(hdr), NULL, 0);
+	verdict(poll(&p, 1, 500) == 0, "without a descriptor an application waits");
+	verdict(ctl_request(first, CTL_LIST, &msg, sizeof(msg.hdr), -1, &reply) == 0,
+	        "and others do not");
+	daemon_may_open(true);
+	reply = ctl_receive(late, &msg, sizeof(msg)); /* or the test ends after 5 s */
+	verdict(reply.status == 0 && reply.len > 0, "it is served though nobody has ended");
+	close(late);
+	close(first);
+}
+
 /* A TCP socket whose close() waits a minute for a peer who does not read. */
 static int
 lingering_socket(int *peer)
@@ -578,6 +602,7 @@ main(void)
 	daemon_begin();
 	nb_fds = daemon_fds();
 	nb_maps = daemon_maps();
+	who_finds_no_descriptor_is_served_when_there_is_one();
 	requests_have_a_size_and_an_order();
 	open_is_checked();
 	backings_are_sealed_memory();

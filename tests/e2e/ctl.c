@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -186,6 +187,18 @@ daemon_fds(void)
 	if (d)
 		closedir(d);
 	return n;
+}
+
+void
+daemon_may_open(bool on)
+{
+	struct rlimit limit;
+
+	if (prlimit(daemon_pid, RLIMIT_NOFILE, NULL, &limit) < 0)
+		die("prlimit");
+	limit.rlim_cur = on ? limit.rlim_max : 0;
+	if (prlimit(daemon_pid, RLIMIT_NOFILE, &limit, NULL) < 0)
+		die("prlimit");
 }
 
 uint32_t

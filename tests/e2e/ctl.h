@@ -25,6 +25,8 @@ void daemon_pause(bool on);
 int daemon_memory(void);
 /** Open descriptors and mappings of the daemon, to see that nothing leaks. */
 uint32_t daemon_fds(void);
+/** Let it open no more descriptors, or as many as at first. */
+void daemon_may_open(bool on);
 uint32_t daemon_maps(void);
 /** Wait until descriptors and mappings are as few as that; false after 5 s. */
 bool daemon_settles(uint32_t nb_fds, uint32_t nb_maps);
