@@ -14,8 +14,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "client.h"
 #include "log.h"
+#include "session.h"
 #include "sockdir.h"
 
 /* When the system was short of something, try again after this. Source: our choice. */

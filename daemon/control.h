@@ -92,7 +92,7 @@ void control_run(struct control *control);
 /** Destroy what applications have left, remove the socket. The workers still run. */
 void control_close(struct control *control);
 
-/** For client.c: an application has ended, another may come. */
+/** For session.c: an application has ended, another may come. */
 void control_client_gone(struct control *control);
 
 /** @return 0 or a negative errno. events as of epoll. */

@@ -10,8 +10,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "client.h"
 #include "mr.h"
+#include "session.h"
 
 /*
  * An application's memory: protection domains, backings (memory that both of us have mapped),

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "bind.h"
-#include "client.h"
 #include "dpdk.h"
 #include "eal.h"
 #include "log.h"
 #include "logs.h"
+#include "session.h"
 
 /* Before the IP packet: Ethernet and a VLAN tag. */
 #define L2_BYTES 18

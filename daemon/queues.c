@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client.h"
 #include "qp.h"
+#include "session.h"
 
 /*
  * Completion channels, CQs, SRQs and QPs: rings are laid out here, on the control thread; the rest

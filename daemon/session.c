@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "client.h"
+#include "session.h"
 
 #include <assert.h>
 #include <errno.h>

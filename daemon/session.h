@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef WEFT_CLIENT_H
-#define WEFT_CLIENT_H
+#ifndef WEFT_SESSION_H
+#define WEFT_SESSION_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,8 +13,8 @@
 #include "outbox.h"
 
 /*
- * One application: its connection and what it made. Used by the control thread, except for bells
- * and outboxes, which are the worker's once the client is added to it.
+ * One application's session: its connection and what it made. Used by the control thread, except
+ * for bells and outboxes, which are the worker's once the client is added to it.
  */
 
 /** Kinds of objects, in the order in which a client's end destroys them: users first. */
