@@ -296,7 +296,11 @@ batch_flush_out(struct nic *nic, struct pkt **pkts)
 		}
 		p->len = o->hdr_len + o->payload_len;
 		p->len += wire_end(p->data + p->len, o->payload_len, o->crc);
-		pkts[n++] = p;
+		nic_count_tx(nic, p);
+		if (o->to_self)
+			pkt_queue_push(&nic->loop, p);
+		else
+			pkts[n++] = p;
 	}
 	for (uint32_t i = 0; i < b->nb_out; i++) {
 		const struct out_pkt *o = &b->out[i];

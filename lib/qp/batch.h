@@ -56,6 +56,7 @@ struct out_pkt {
 	uint32_t wr_idx; /**< of a request: its slot in the SQ, free running */
 	uint32_t psn;    /**< 24 bits */
 	bool is_request; /**< else an answer */
+	bool to_self;    /**< to the own MAC */
 	bool waits;      /**< some of its payload is gathered at the flush */
 	bool failed;     /**< its memory could not be read: not sent */
 };
@@ -143,7 +144,8 @@ void batch_cqe(struct nic *nic, struct qp *qp, struct cq *cq, const struct shm_c
 /** Scatter, then complete. Requests whose memory is gone fail their QP. */
 void batch_flush_in(struct nic *nic);
 /**
- * Gather payload and close the planned packets.
+ * Gather payload and close the planned packets. Those to the own MAC come back at the next turn: a
+ * learning switch would drop them.
  *
  * @param pkts  room for BATCH_PKTS; the caller owns what is returned.
  * @return      packets ready; those whose memory is gone were freed, and their QPs told (fail.h).

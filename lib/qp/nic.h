@@ -121,6 +121,13 @@ struct nic {
 	uint64_t now_ns; /**< of the present turn */
 };
 
+static inline void
+nic_count_tx(struct nic *nic, const struct pkt *p)
+{
+	nic->stats.tx_packets++;
+	nic->stats.tx_bytes += p->len;
+}
+
 /** @return NULL and errno if memory is short. */
 struct nic *nic_create(const struct nic_conf *conf, uint64_t now_ns);
 

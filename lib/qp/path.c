@@ -49,6 +49,7 @@ lay_out(struct qp *qp, const struct shm_av *av)
 	memcpy(addr.dmac, qp->neigh->mac, sizeof(addr.dmac));
 	memcpy(addr.smac, conf->mac, sizeof(addr.smac));
 	wire_path_init(&qp->path, &addr);
+	qp->path_to_self = !memcmp(addr.dmac, addr.smac, sizeof(addr.dmac));
 	qp->neigh_generation = qp->neigh->generation;
 }
 
@@ -137,6 +138,7 @@ path_plan(struct qp *qp, const struct wire_pkt *w, uint16_t sport, uint8_t ecn)
 	o->pkt = p;
 	o->qp = qp;
 	o->payload_len = w->payload_len;
+	o->to_self = qp->path_to_self;
 	o->is_request = o->waits = o->failed = false;
 	o->psn = w->psn;
 	o->hdr_len = wire_build(p->data, &qp->path, w, sport, ecn, &o->crc);

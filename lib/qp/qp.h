@@ -151,6 +151,7 @@ struct qp {
 	uint32_t neigh_generation; /**< of the path's MAC */
 	struct shm_av ud_av;       /**< UD: what path was made for */
 	bool has_path;
+	bool path_to_self;      /**< the next hop's MAC is the own one */
 	uint64_t neigh_wait_ns; /**< the MAC is waited for until then; 0 = not now */
 	struct wire_path path;
 	uint32_t mtu; /**< bytes */

@@ -150,20 +150,20 @@ req_rate_bps(const struct qp *qp)
 
 /* A slow QP must be answered within its timeout, however few packets it sends in that time. */
 static bool
-waits_long(const struct qp *qp, uint32_t bytes, uint64_t now_ns)
+waits_long(const struct qp *qp, uint32_t bytes, uint64_t rate_bps, uint64_t now_ns)
 {
 	uint64_t since_ns = qp->asked_ns > qp->progress_ns ? qp->asked_ns : qp->progress_ns;
-	uint64_t rate = req_rate_bps(qp);
 	uint64_t next_ns = now_ns;
 
-	if (rate != SCHED_UNPACED)
-		next_ns += bytes * UINT64_C(8000000000) / rate;
+	if (rate_bps != SCHED_UNPACED)
+		next_ns += bytes * UINT64_C(8000000000) / rate_bps;
 	return qp->rel_qp.ack_timeout_ns && next_ns - since_ns > qp->rel_qp.ack_timeout_ns / 4;
 }
 
 /* Whether this packet asks for an acknowledgement. READs and atomics are answered anyway. */
 static bool
-want_ack(struct qp *qp, const struct rel_tx *tx, uint32_t flags, uint32_t bytes, uint64_t now_ns)
+want_ack(struct qp *qp, const struct rel_tx *tx, uint32_t flags, uint32_t bytes, uint64_t rate_bps,
+         uint64_t now_ns)
 {
 	uint32_t every = ACK_EVERY_PKTS;
 
@@ -172,7 +172,7 @@ want_ack(struct qp *qp, const struct rel_tx *tx, uint32_t flags, uint32_t bytes,
 	if (qp->cc->ack_every_pkts && qp->cc->ack_every_pkts < every)
 		every = qp->cc->ack_every_pkts;
 	if (++qp->nb_unasked < every && !tx->ack_req && more_follows(qp, bytes) &&
-	    !waits_long(qp, bytes, now_ns))
+	    !waits_long(qp, bytes, rate_bps, now_ns))
 		return false;
 	qp->nb_unasked = 0;
 	qp->asked_ns = now_ns;
@@ -224,7 +224,7 @@ goes_nowhere(struct qp *qp, uint32_t wr_idx)
 }
 
 static uint32_t
-plan(struct qp *qp, const struct rel_tx *tx, uint64_t now_ns)
+plan(struct qp *qp, const struct rel_tx *tx, uint64_t rate_bps, uint64_t now_ns)
 {
 	const struct rel_msg *m = msg_of(qp, tx->psn);
 	const struct tx_msg *t = &qp->tx_msgs[m->msn & qp->rel_qp.msg_mask];
@@ -237,7 +237,7 @@ plan(struct qp *qp, const struct rel_tx *tx, uint64_t now_ns)
 
 	fill(qp, wr, t, opcode, tx->psn, off, &w);
 	bytes = w.payload_len + FRAME_OVERHEAD;
-	w.ack_req = want_ack(qp, tx, opcode_table[opcode].flags, bytes, now_ns);
+	w.ack_req = want_ack(qp, tx, opcode_table[opcode].flags, bytes, rate_bps, now_ns);
 	account(qp, tx, w.ack_req, bytes, now_ns);
 	if (goes_nowhere(qp, t->wr_idx))
 		return bytes;
@@ -303,7 +303,7 @@ req_has_work(const struct qp *qp)
 }
 
 uint32_t
-req_tx(struct qp *qp, uint64_t now_ns)
+req_tx(struct qp *qp, uint64_t rate_bps, uint64_t now_ns)
 {
 	struct rel_tx tx = {.nb_psns = 1};
 
@@ -318,5 +318,5 @@ req_tx(struct qp *qp, uint64_t now_ns)
 		return 0;
 	if (!qp->rel_ops->tx_next(qp->rel, now_ns, &tx))
 		return 0;
-	return plan(qp, &tx, now_ns);
+	return plan(qp, &tx, rate_bps, now_ns);
 }

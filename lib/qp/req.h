@@ -10,9 +10,10 @@
 /**
  * The requester: plan the next packet of the own stream, if window and engine allow one.
  *
+ * @param rate_bps  what req_rate_bps says: the pace of this packet.
  * @return bytes of the frame planned (accounted to the pace even if it could not leave); 0 = none.
  */
-uint32_t req_tx(struct qp *qp, uint64_t now_ns);
+uint32_t req_tx(struct qp *qp, uint64_t rate_bps, uint64_t now_ns);
 
 /**
  * The pace of a QP: the lesser of its congestion control's rate and the application's limit;

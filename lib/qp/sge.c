@@ -36,6 +36,8 @@ sge_gather(struct qp *qp, const struct send_wr *wr, uint64_t off, uint8_t *pkt, 
 	struct cursor c = {wr->sge, wr->sge + wr->wqe.nb_sge, off, len};
 	struct shm_sge piece;
 
+	if (len && wr->wqe.nb_sge == 1) /* nearly always: no piece to look for */
+		return piece_gather(qp, wr->sge->lkey, wr->sge->addr + off, len, pkt);
 	for (; c.len; pkt += piece.length)
 		if (!next_piece(&c, &piece) ||
 		    !piece_gather(qp, piece.lkey, piece.addr, piece.length, pkt))

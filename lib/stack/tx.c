@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "stack.h"
 
-#include <string.h>
-
 #include "batch.h"
 #include "comp.h"
 #include "qp.h"
@@ -38,14 +36,14 @@ plan_acks(struct nic *nic, uint32_t max)
 
 /* READ responses and requests take turns within a QP. */
 static uint32_t
-plan_one(struct qp *qp, uint64_t now_ns)
+plan_one(struct qp *qp, uint64_t rate_bps, uint64_t now_ns)
 {
 	uint32_t bytes = 0;
 
 	qp->resp_turn = !qp->resp_turn;
 	if (qp->resp_turn && resp_is_read(qp))
 		return resp_tx_read(qp);
-	bytes = req_tx(qp, now_ns);
+	bytes = req_tx(qp, rate_bps, now_ns);
 	if (!bytes && resp_is_read(qp))
 		bytes = resp_tx_read(qp);
 	return bytes;
@@ -58,12 +56,13 @@ plan_turn(struct qp *qp, uint32_t max, uint64_t now_ns)
 	bool more = true;
 
 	while (more && room(nic, max) && sched_may_send(&qp->sched, now_ns)) {
-		uint32_t bytes = plan_one(qp, now_ns);
+		uint64_t rate_bps = req_rate_bps(qp);
+		uint32_t bytes = plan_one(qp, rate_bps, now_ns);
 
 		more = bytes != 0;
 		nic->batch->nb_planned += more;
 		if (more)
-			sched_sent(&qp->sched, bytes, req_rate_bps(qp), now_ns);
+			sched_sent(&qp->sched, bytes, rate_bps, now_ns);
 	}
 	if (qp->type != SHM_QPT_RC)
 		wr_complete_later(qp);
@@ -71,34 +70,11 @@ plan_turn(struct qp *qp, uint32_t max, uint64_t now_ns)
 	sched_done(&nic->sched, &qp->sched, more, now_ns);
 }
 
-static void
-count(struct nic *nic, struct pkt *const *pkts, uint32_t n)
-{
-	nic->stats.tx_packets += n;
-	for (uint32_t i = 0; i < n; i++)
-		nic->stats.tx_bytes += pkts[i]->len;
-}
-
-/* Frames to the own MAC come back at the next turn: a learning switch would drop them. */
-static uint32_t
-keep_own(struct nic *nic, struct pkt **pkts, uint32_t n)
-{
-	uint32_t out = 0;
-
-	for (uint32_t i = 0; i < n; i++) {
-		if (memcmp(pkts[i]->data, nic->conf.mac, sizeof(nic->conf.mac)))
-			pkts[out++] = pkts[i];
-		else
-			pkt_queue_push(&nic->loop, pkts[i]);
-	}
-	return out;
-}
-
 uint32_t
 stack_tx(struct nic *nic, struct pkt **pkts, uint32_t max, uint64_t now_ns)
 {
 	struct sched_ent *e;
-	uint32_t n, nb;
+	uint32_t n;
 
 	nic->now_ns = now_ns;
 	if (max > STACK_BURST)
@@ -108,9 +84,9 @@ stack_tx(struct nic *nic, struct pkt **pkts, uint32_t max, uint64_t now_ns)
 	plan_acks(nic, max - n);
 	while (room(nic, max - n) && (e = sched_next(&nic->sched, now_ns)))
 		plan_turn(container_of(e, struct qp, sched), max - n, now_ns);
-	nb = batch_flush_out(nic, pkts + n);
-	count(nic, pkts, n + nb);
-	n += keep_own(nic, pkts + n, nb);
+	for (uint32_t i = 0; i < n; i++)
+		nic_count_tx(nic, pkts[i]);
+	n += batch_flush_out(nic, pkts + n);
 	wr_settle(nic); /* requests without an answer are done when their payload has been taken */
 	return n;
 }
