@@ -96,8 +96,11 @@ on_key(void *user, const char *section, const char *name, const char *value)
 	for (const struct conf_key *k = r->section->keys; k->name; k++) {
 		if (strcmp(k->name, name) != 0)
 			continue;
-		if (may_come(r, k->name, k->is_list))
-			k->read(r, k, r->obj, value);
+		if (!may_come(r, k->name, k->is_list))
+			return 1;
+		if (k->line_offset)
+			memcpy((char *)r->obj + k->line_offset, &r->line, sizeof(r->line));
+		k->read(r, k, r->obj, value);
 		return 1;
 	}
 	/* Engines of two kinds may have one name, and then one section. */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "abi.h"
 #include "engine.h"
@@ -14,8 +15,8 @@
 
 /**
  * @file
- * A conf file as a struct: read, checked, defaults filled in. Knows no DPDK and opens nothing but
- * the file, so that `weftd --check` can use it anywhere.
+ * A conf file as a struct: read, checked, also against what this machine has, defaults filled in.
+ * Knows no DPDK and changes nothing, so that `weftd --check` tells what a start would.
  */
 
 /** What CTL_LIST can name. */
@@ -92,12 +93,14 @@ struct conf_daemon_numbers {
 };
 
 struct conf_daemon {
-	char name[WEFT_NAME_LEN];  /**< names the control socket */
-	char group[WEFT_NAME_LEN]; /**< who may connect, beside the own user; "" = everybody */
+	char name[WEFT_NAME_LEN]; /**< names the control socket */
+	gid_t gid;                /**< who may connect, beside the own user; -1 = everybody */
 	bool hugepages;
 	bool userfaultfd; /**< lend it to applications */
 	bool poll;        /**< never sleep */
 	struct conf_daemon_numbers num;
+	/* where it is said, for messages; 0 = nowhere */
+	uint32_t name_line, hugepages_line, userfaultfd_line, packets_line;
 };
 
 enum conf_engine_kind {
@@ -141,6 +144,11 @@ struct conf *conf_read(const char *path, FILE *errors);
 struct conf *conf_read_stream(FILE *stream, const char *path, FILE *errors);
 
 void conf_free(struct conf *conf);
+
+/** Bytes that a packet of this conf needs at most. */
+uint32_t conf_packet_bytes(const struct conf *conf);
+/** Memory that the pool of packets will need, in MB. */
+uint32_t conf_memory_mb(const struct conf *conf);
 
 /** Parameters for an engine of this build. */
 const void *conf_params(const struct conf *conf, const struct engine_info *info);

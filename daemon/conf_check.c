@@ -205,4 +205,5 @@ conf_check(struct conf_reader *r)
 	check_ips(r);
 	check_macs(r);
 	name_daemon(r);
+	conf_check_machine(r);
 }

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <grp.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "conf_read.h"
 
@@ -8,10 +12,57 @@
 static const struct param_desc daemon_numbers[] = {
 	{"client_memory", PARAM_U64, offsetof(struct conf_daemon_numbers, client_memory_bytes), 0,
          0, 0x1p48, "B", "our choice: half of the machine's"},
+	{NULL},
+};
+
+/* Apart, because its line is wanted. */
+static const struct param_desc packets_number[] = {
 	{"packets", PARAM_U32, offsetof(struct conf_daemon_numbers, packets), 8191, 1023, 1 << 22,
          "pkt", "our choice: four full rings of 1024 frames and as many in queues"},
 	{NULL},
 };
+
+static void
+read_packets(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
+{
+	conf_number(r, packets_number, &((struct conf_daemon *)obj)->num, key->name, value);
+}
+
+/* Whether this process may give a file to the group: root, or a member. */
+static bool
+is_member(gid_t gid)
+{
+	gid_t *gids;
+	bool found = geteuid() == 0 || getegid() == gid;
+	int n = getgroups(0, NULL);
+
+	gids = n > 0 ? calloc((size_t)n, sizeof(*gids)) : NULL;
+	if (!gids)
+		return found;
+	n = getgroups(n, gids);
+	for (int i = 0; i < n && !found; i++)
+		found = gids[i] == gid;
+	free(gids);
+	return found;
+}
+
+static void
+read_group(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
+{
+	const struct group *group;
+
+	errno = 0;
+	group = getgrnam(value);
+	if (!group && errno != 0 && errno != ENOENT)
+		conf_error(r, r->line, "%s '%s': %s", key->name, value, strerror(errno));
+	else if (!group)
+		conf_error(r, r->line, "%s '%s': there is no such group", key->name, value);
+	else if (!is_member(group->gr_gid))
+		conf_error(r, r->line, "%s '%s': user %u is not in it", key->name, value,
+		           (unsigned int)geteuid());
+	else
+		((struct conf_daemon *)obj)->gid = group->gr_gid;
+}
 
 static void
 read_idle(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
@@ -27,11 +78,13 @@ read_idle(struct conf_reader *r, const struct conf_key *key, void *obj, const ch
 #define MEMBER(name) offsetof(struct conf_daemon, name)
 
 static const struct conf_key daemon_keys[] = {
-	{"name", conf_read_name, MEMBER(name)},
-	{"group", conf_read_name, MEMBER(group)},
-	{"hugepages", conf_read_yes_no, MEMBER(hugepages)},
-	{"userfaultfd", conf_read_yes_no, MEMBER(userfaultfd)},
+	{"name", conf_read_name, MEMBER(name), .line_offset = MEMBER(name_line)},
+	{"group", read_group},
+	{"hugepages", conf_read_yes_no, MEMBER(hugepages), .line_offset = MEMBER(hugepages_line)},
+	{"userfaultfd", conf_read_yes_no, MEMBER(userfaultfd),
+         .line_offset = MEMBER(userfaultfd_line)},
 	{"idle", read_idle},
+	{"packets", read_packets, .line_offset = MEMBER(packets_line)},
 	{NULL},
 };
 
@@ -55,4 +108,6 @@ void
 conf_daemon_defaults(struct conf_daemon *daemon)
 {
 	param_defaults(daemon_numbers, &daemon->num);
+	param_defaults(packets_number, &daemon->num);
+	daemon->gid = (gid_t)-1;
 }

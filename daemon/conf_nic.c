@@ -11,9 +11,7 @@
 static void
 read_framing(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
 {
-	struct conf_bind *bind = obj;
-
-	bind->line = r->line;
+	(void)obj;
 	if (strcmp(value, framing_name(FRAMING_ROCEV2)) != 0)
 		conf_error(r, r->line, "%s '%s': only rocev2 is known", key->name, value);
 }
@@ -25,7 +23,6 @@ read_engine(struct conf_reader *r, const struct conf_key *key, void *obj, const 
 	struct conf_bind *bind = obj;
 	const struct engine_info *info = conf_engine(r, (enum conf_engine_kind)key->arg, value);
 
-	bind->line = r->line;
 	if (info)
 		memcpy((char *)bind + key->offset, &info, sizeof(info));
 }
@@ -44,17 +41,18 @@ read_fabric(struct conf_reader *r, const struct conf_key *key, void *obj, const 
 	}
 	bind->fabric = traits | (bind->has_fabric ? bind->fabric : 0);
 	bind->has_fabric = true;
-	bind->line = r->line;
 }
 
+#define MEMBER(name) offsetof(struct conf_bind, name)
+
+/* clang-format off */
 #define BIND_KEYS                                                                                  \
-	{"framing", read_framing},                                                                 \
-		{"reliability", read_engine, offsetof(struct conf_bind, rel), CONF_ENGINE_REL},    \
-		{"cc", read_engine, offsetof(struct conf_bind, cc), CONF_ENGINE_CC},               \
-		{"lb", read_engine, offsetof(struct conf_bind, lb), CONF_ENGINE_HOST_LB},          \
-	{                                                                                          \
-		"fabric", read_fabric, .is_list = true                                             \
-	}
+	{"framing", read_framing, .line_offset = MEMBER(line)},                                    \
+	{"reliability", read_engine, MEMBER(rel), CONF_ENGINE_REL, .line_offset = MEMBER(line)},   \
+	{"cc", read_engine, MEMBER(cc), CONF_ENGINE_CC, .line_offset = MEMBER(line)},              \
+	{"lb", read_engine, MEMBER(lb), CONF_ENGINE_HOST_LB, .line_offset = MEMBER(line)},         \
+	{"fabric", read_fabric, .is_list = true, .line_offset = MEMBER(line)}
+/* clang-format on */
 
 /* ---- [nic NAME] ---- */
 
@@ -92,7 +90,6 @@ read_ip(struct conf_reader *r, const struct conf_key *key, void *obj, const char
 	char text[CONF_LINE_MAX], *rest = NULL;
 
 	(void)key;
-	nic->ip_line = r->line;
 	snprintf(text, sizeof(text), "%s", value);
 	for (char *word = strtok_r(text, CONF_BETWEEN, &rest); word;
 	     word = strtok_r(NULL, CONF_BETWEEN, &rest)) {
@@ -112,7 +109,6 @@ read_mac(struct conf_reader *r, const struct conf_key *key, void *obj, const cha
 	struct conf_nic *nic = obj;
 
 	(void)key;
-	nic->mac_line = r->line;
 	conf_mac(r, value, nic->mac);
 }
 
@@ -125,9 +121,12 @@ read_traffic_class(struct conf_reader *r, const struct conf_key *key, void *obj,
 }
 
 static const struct conf_key nic_keys[] = {
-	{"port", read_port}, {"ip", read_ip, .is_list = true},
-	{"mac", read_mac},   {"traffic_class", read_traffic_class},
-	BIND_KEYS,           {NULL},
+	{"port", read_port},
+	{"ip", read_ip, .is_list = true, .line_offset = offsetof(struct conf_nic, ip_line)},
+	{"mac", read_mac, .line_offset = offsetof(struct conf_nic, mac_line)},
+	{"traffic_class", read_traffic_class},
+	BIND_KEYS,
+	{NULL},
 };
 
 static void *

@@ -23,9 +23,10 @@ struct conf_key {
 	const char *name;
 	void (*read)(struct conf_reader *r, const struct conf_key *key, void *obj,
 	             const char *value);
-	size_t offset; /**< for read: of the member of obj that the key sets */
-	int arg;       /**< for read */
-	bool is_list;  /**< may come again in its section: the list goes on */
+	size_t offset;      /**< for read: of the member of obj that the key sets */
+	int arg;            /**< for read */
+	bool is_list;       /**< may come again in its section: the list goes on */
+	size_t line_offset; /**< of a uint32_t of obj that gets its line; 0 = none */
 };
 
 /** A kind of section. */

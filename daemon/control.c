@@ -2,7 +2,6 @@
 #include "control.h"
 
 #include <errno.h>
-#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -163,20 +162,9 @@ static int
 bind_socket(struct control *control, const struct control_conf *conf, const char *dir)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	gid_t gid = (gid_t)-1;
-	mode_t mode = 0666;
+	bool for_all = conf->gid == (gid_t)-1;
 	int fd;
 
-	if (conf->group[0]) {
-		struct group *group = getgrnam(conf->group);
-
-		if (!group) {
-			log_error("group %s: there is none", conf->group);
-			return -EINVAL;
-		}
-		gid = group->gr_gid;
-		mode = 0660;
-	}
 	snprintf(control->socket_path, sizeof(control->socket_path), "%s/%s%s", dir, conf->name,
 	         SOCKDIR_SUFFIX);
 	if (strlen(control->socket_path) >= sizeof(addr.sun_path)) {
@@ -188,8 +176,8 @@ bind_socket(struct control *control, const struct control_conf *conf, const char
 	unlink(addr.sun_path);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
-	    (gid != (gid_t)-1 && chown(addr.sun_path, (uid_t)-1, gid) < 0) ||
-	    chmod(addr.sun_path, mode) < 0 || listen(fd, SOMAXCONN) < 0) {
+	    (!for_all && chown(addr.sun_path, (uid_t)-1, conf->gid) < 0) ||
+	    chmod(addr.sun_path, for_all ? 0666 : 0660) < 0 || listen(fd, SOMAXCONN) < 0) {
 		int err = -errno;
 
 		log_error("%s: %s", addr.sun_path, strerror(-err));

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "abi.h"
 #include "claim.h"
@@ -70,7 +71,7 @@ struct control {
 
 struct control_conf {
 	const char *name;             /**< of the daemon */
-	const char *group;            /**< who may connect beside the own user; "" = everybody */
+	gid_t gid;                    /**< who may connect beside the own user; -1 = everybody */
 	uint64_t client_memory_bytes; /**< 0 = half of the machine's */
 	bool userfaultfd;             /**< lend /dev/userfaultfd to applications */
 	struct device *devices;

@@ -149,14 +149,14 @@ run(struct daemon *d, const struct options *opt)
 	const struct conf *conf = d->conf;
 	const struct control_conf control_conf = {
 		.name = conf->daemon.name,
-		.group = conf->daemon.group,
+		.gid = conf->daemon.gid,
 		.client_memory_bytes = conf->daemon.num.client_memory_bytes,
 		.userfaultfd = conf->daemon.userfaultfd,
 		.devices = d->devices,
 		.nb_devices = conf->nb_nics,
 	};
 	const struct eal_conf eal_conf = {
-		.memory_mb = nodes_memory_mb(conf),
+		.memory_mb = conf_memory_mb(conf),
 		.hugepages = conf->daemon.hugepages,
 		.verbose = opt->verbose,
 	};

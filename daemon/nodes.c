@@ -13,32 +13,6 @@
 #include "logs.h"
 #include "session.h"
 
-/* Before the IP packet: Ethernet and a VLAN tag. */
-#define L2_BYTES 18
-/* Beside its bytes, a packet has the mbuf, our struct, headroom and the pool's own. */
-#define PACKET_OVERHEAD_BYTES 512
-
-uint32_t
-nodes_packet_bytes(const struct conf *conf)
-{
-	uint32_t mtu = 1500;
-
-	for (uint32_t i = 0; i < conf->nb_nics; i++) {
-		if (conf->nics[i].num.mtu > mtu)
-			mtu = conf->nics[i].num.mtu;
-	}
-	return (mtu + L2_BYTES + 63) & ~63u;
-}
-
-uint32_t
-nodes_memory_mb(const struct conf *conf)
-{
-	uint64_t bytes = (uint64_t)conf->daemon.num.packets *
-	                 (nodes_packet_bytes(conf) + PACKET_OVERHEAD_BYTES);
-
-	return (uint32_t)(bytes >> 20) + 16;
-}
-
 static int
 open_port(struct nodes *nodes, const struct conf_port *conf, const struct fault_params *fault,
           struct port **port)
@@ -149,7 +123,7 @@ nodes_start(struct nodes *nodes, const struct conf *conf, struct device *devices
 	int err;
 
 	*nodes = (struct nodes){0};
-	err = pkt_pool_dpdk_create("weft", conf->daemon.num.packets, nodes_packet_bytes(conf),
+	err = pkt_pool_dpdk_create("weft", conf->daemon.num.packets, conf_packet_bytes(conf),
 	                           &nodes->pool);
 	if (err) {
 		log_error("%u packets: %s", conf->daemon.num.packets, strerror(-err));

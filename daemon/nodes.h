@@ -31,11 +31,6 @@ struct nodes {
 	uint32_t nb_switches;
 };
 
-/** Bytes that a packet of this conf needs at most. */
-uint32_t nodes_packet_bytes(const struct conf *conf);
-/** Memory that the pool will need, in MB. */
-uint32_t nodes_memory_mb(const struct conf *conf);
-
 /**
  * Build everything and start the worker. EAL has been started.
  *

@@ -55,6 +55,13 @@ mistake "a missing key" 1 'port' <<'CONF'
 ip = 10.77.0.1
 CONF
 
+mistake "a group that isn't there" 2 "'no-such-group'" <<'CONF'
+[daemon]
+group = no-such-group
+[nic weft0]
+port = ring:a
+ip = 10.77.0.1
+CONF
 mistake "a line that is too long" 2 'more than 199 characters' <<CONF
 [switch sw0]
 ports = $(seq -f 'ring:link%g' -s , 64)

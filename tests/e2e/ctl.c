@@ -13,12 +13,13 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-static char dir[] = "/tmp/weft-ctl-XXXXXX";
+static char dir[sizeof("/tmp/weft-ctl-XXXXXX")];
 static pid_t daemon_pid, test_pid;
 static uint32_t nb_verdicts, nb_failed;
 
@@ -78,7 +79,7 @@ try_connect(void)
 
 /* A copy whose name we know, and with it that of the socket. */
 static void
-copy_conf(char *path, size_t size)
+copy_conf(char *path, size_t size, const char *lines)
 {
 	FILE *in = fopen(getenv("WEFT_CONF"), "r"), *out;
 	int c;
@@ -89,6 +90,7 @@ copy_conf(char *path, size_t size)
 		die("WEFT_CONF");
 	while ((c = getc(in)) != EOF)
 		putc(c, out);
+	fputs(lines, out);
 	fclose(in);
 	fclose(out);
 }
@@ -96,16 +98,24 @@ copy_conf(char *path, size_t size)
 void
 daemon_begin(void)
 {
+	daemon_begin_with("");
+}
+
+void
+daemon_begin_with(const char *lines)
+{
 	const char *weftd = getenv("WEFTD");
 	char conf[64];
 	int fd;
 
 	test_pid = getpid();
+	strcpy(dir, "/tmp/weft-ctl-XXXXXX");
 	if (!weftd || !getenv("WEFT_CONF") || !mkdtemp(dir))
 		die("WEFTD, WEFT_CONF or a folder");
 	signal(SIGPIPE, SIG_IGN);
 	setenv("WEFT_RUNTIME_DIR", dir, 1);
-	copy_conf(conf, sizeof(conf));
+	chmod(dir, 0755);
+	copy_conf(conf, sizeof(conf), lines);
 	daemon_pid = fork();
 	if (daemon_pid == 0) {
 		dup2(STDERR_FILENO, STDOUT_FILENO);

@@ -16,6 +16,8 @@
 
 /** Start $WEFTD $WEFT_CONF in a folder of its own and wait until it answers. */
 void daemon_begin(void);
+/** The same with more lines at the file's end, and a folder that every user may enter. */
+void daemon_begin_with(const char *lines);
 /** SIGTERM; true if it ended with 0 and left nothing behind. */
 bool daemon_end(void);
 bool daemon_alive(void);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
 
 #include "conf.h"
 
@@ -239,6 +242,108 @@ Test(conf, mistakes_of_the_whole)
 	}
 }
 
+Test(conf, what_this_machine_has_not_is_told_with_its_line)
+{
+	const char *uffd = "/dev/userfaultfd";
+	char uffd_error[256] = "";
+	const struct {
+		const char *keys; /* from line 11 on */
+		const char *want; /* "" = good */
+	} rows[] = {
+		{"group = root", ""},
+		{"group = no-such-group",
+	         "dir/t.conf:11: group 'no-such-group': there is no such group\n"},
+		{"group =", "dir/t.conf:11: group '': there is no such group\n"},
+		{"idle = sleep\nuserfaultfd = yes", uffd_error},
+		{"userfaultfd = no", ""},
+		{"userfaultfd = 1", "dir/t.conf:11: userfaultfd '1' is neither yes nor no\n"},
+	};
+
+	if (geteuid() != 0)
+		cr_skip("group = root is refused to others");
+	if (access(uffd, R_OK | W_OK) < 0)
+		snprintf(uffd_error, sizeof(uffd_error),
+		         "dir/t.conf:12: userfaultfd = yes: %s: %s\n", uffd, strerror(errno));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[512], *errors;
+		struct conf *conf;
+
+		snprintf(text, sizeof(text), TWO_NICS "[daemon]\n%s\n", rows[i].keys);
+		conf = read_text(text, &errors);
+		cr_expect_str_eq(errors, rows[i].want, "row %zu: %s", i, errors);
+		cr_expect_eq(conf != NULL, !rows[i].want[0], "row %zu", i);
+		if (conf && i == 0)
+			cr_expect_eq(conf->daemon.gid, 0);
+		if (conf && i == 3)
+			cr_expect(conf->daemon.userfaultfd);
+		conf_free(conf);
+		free(errors);
+	}
+}
+
+Test(conf, more_packets_than_there_is_memory_are_refused_with_their_line)
+{
+	struct sysinfo info;
+	char *errors;
+
+	/* 4194304 packets of 9 KB are 38 GB. */
+	if (sysinfo(&info) < 0 || (info.totalram * info.mem_unit) >> 30 >= 38)
+		cr_skip("there is enough");
+	cr_expect_null(read_text(TWO_NICS "[daemon]\npackets = 4194304\n[nic n2]\nport = ring:c\n"
+	                                  "ip = 10.1.0.1\nmtu = 9216\n[switch t]\n"
+	                                  "ports = ring:c\n",
+	                         &errors));
+	cr_expect_not_null(strstr(errors, "dir/t.conf:11: packets = 4194304 need 39"), "%s",
+	                   errors);
+	free(errors);
+}
+
+Test(conf, hugepages_must_be_there)
+{
+	char *errors;
+	/* More than most machines have. */
+	struct conf *conf =
+		read_text(TWO_NICS "[daemon]\nhugepages = yes\npackets = 4194304\n", &errors);
+
+	if (conf)
+		cr_expect(conf->daemon.hugepages);
+	else
+		cr_expect_eq(strncmp(errors, "dir/t.conf:11: hugepages = yes: packets need ", 45),
+		             0, "%s", errors);
+	conf_free(conf);
+	free(errors);
+}
+
+Test(conf, a_socket_path_that_is_too_long_is_told)
+{
+	char folder[256], *errors;
+
+	/* 107 characters are the most: /.../n.sock */
+	memset(folder, 'a', sizeof(folder));
+	folder[0] = '/';
+	folder[107 - strlen("/n.sock")] = '\0';
+	setenv("WEFT_RUNTIME_DIR", folder, 1);
+	conf_free(read_good(TWO_NICS "[daemon]\nname = n\n"));
+	cr_expect_null(read_text(TWO_NICS "[daemon]\nname = nn\n", &errors));
+	cr_expect_str_eq(errors,
+	                 "dir/t.conf:11: the path of the socket of daemon 'nn' is longer than 107 "
+	                 "characters\n",
+	                 "%s", errors);
+	free(errors);
+	/* The file's name makes that of the socket. */
+	folder[strlen(folder) - 1] = '\0';
+	setenv("WEFT_RUNTIME_DIR", folder, 1);
+	conf_free(read_good(TWO_NICS));
+	memset(folder + strlen(folder), 'a', 2);
+	setenv("WEFT_RUNTIME_DIR", folder, 1);
+	cr_expect_null(read_text(TWO_NICS, &errors));
+	cr_expect_str_eq(errors,
+	                 "dir/t.conf: the path of the socket of daemon 't' is longer than 107 "
+	                 "characters\n",
+	                 "%s", errors);
+	free(errors);
+}
+
 Test(conf, says_all_that_it_finds_and_goes_on)
 {
 	static const char text[] = "x = 1\n"
@@ -384,7 +489,8 @@ Test(conf, what_is_not_said_has_its_default)
 	const struct conf_nic *nic = &conf->nics[0];
 
 	cr_expect_str_eq(conf->daemon.name, "t");
-	cr_expect_str_empty(conf->daemon.group);
+	cr_expect_eq(conf->daemon.gid, (gid_t)-1);
+	cr_expect_not(conf->daemon.userfaultfd);
 	cr_expect_eq(conf->daemon.num.packets, 8191);
 	cr_expect_not(conf->daemon.hugepages);
 	cr_expect_not(conf->daemon.poll);
