@@ -16,17 +16,41 @@ fifo_used(const struct qp *qp)
 	return qp->fifo_tail - qp->fifo_head;
 }
 
-void
-resp_push(struct qp *qp, const struct resp *resp)
+/* Whoever sends it must know: READ responses are paced, the others are not. */
+static void
+wake(struct qp *qp)
 {
 	struct nic *nic = qp->nic;
 
-	assert(fifo_used(qp) < RESP_FIFO_LEN);
-	qp->fifo[qp->fifo_tail++ % RESP_FIFO_LEN] = *resp;
 	if (resp_is_read(qp))
 		sched_wake(&nic->sched, &qp->sched, nic->now_ns);
 	else if (!list_is_linked(&qp->resp_link))
 		list_add_tail(&nic->resp_qps, &qp->resp_link);
+}
+
+void
+resp_push(struct qp *qp, const struct resp *resp)
+{
+	assert(fifo_used(qp) < RESP_FIFO_LEN);
+	qp->fifo[qp->fifo_tail++ % RESP_FIFO_LEN] = *resp;
+	wake(qp);
+}
+
+/*
+ * What is sent again leaves in front of all that has later PSNs: the requester takes none of that
+ * before.
+ */
+static void
+push_again(struct qp *qp, const struct resp *resp)
+{
+	uint32_t i = qp->fifo_tail;
+
+	assert(fifo_used(qp) < RESP_FIFO_LEN);
+	qp->fifo_tail++;
+	for (; i != qp->fifo_head && qp->fifo[(i - 1) % RESP_FIFO_LEN].psn > resp->psn; i--)
+		qp->fifo[i % RESP_FIFO_LEN] = qp->fifo[(i - 1) % RESP_FIFO_LEN];
+	qp->fifo[i % RESP_FIFO_LEN] = *resp;
+	wake(qp);
 }
 
 /* An ACK merges only into an ACK at the queue's tail: it must not overtake a READ response. */
@@ -107,17 +131,42 @@ find_res(const struct qp *qp, uint64_t psn)
 	return NULL;
 }
 
-/* A response on its way that has not yet passed psn: the repeat is served by it. */
-static bool
-still_coming(const struct qp *qp, const struct rd_res *r, uint64_t psn)
+/* The response to this READ if it waits or is on its way; NULL if it has left. */
+static struct resp *
+response_of(struct qp *qp, const struct rd_res *r)
 {
 	for (uint32_t i = qp->fifo_head; i != qp->fifo_tail; i++) {
-		const struct resp *f = &qp->fifo[i % RESP_FIFO_LEN];
+		struct resp *f = &qp->fifo[i % RESP_FIFO_LEN];
 
-		if (f->kind == RESP_READ && f->psn >= r->first_psn && f->psn <= psn)
-			return true;
+		if (f->kind == RESP_READ && f->psn >= r->first_psn && f->psn < r->end_psn)
+			return f;
 	}
-	return false;
+	return NULL;
+}
+
+/* A READ from a packet of its response on that was asked for before. */
+static void
+replay_read(struct qp *qp, const struct wire_pkt *w, const struct rd_res *r, uint64_t psn)
+{
+	struct resp *f = response_of(qp, r);
+
+	if (f && f->psn <= psn) /* it comes to that yet */
+		return;
+	if (f) {
+		f->psn = psn;
+		f->va = w->va;
+		f->left = w->dma_len;
+		f->started = false;
+		return;
+	}
+	push_again(qp, &(struct resp){.kind = RESP_READ,
+	                              .syndrome = AETH_ACK,
+	                              .msn = r->msn,
+	                              .psn = psn,
+	                              .va = w->va,
+	                              .rkey = w->rkey,
+	                              .left = w->dma_len,
+	                              .replay = true});
 }
 
 /*
@@ -135,12 +184,12 @@ replay(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 		return;
 	}
 	if (r->atomic) {
-		resp_push(qp, &(struct resp){.kind = RESP_ATOMIC,
-		                             .syndrome = AETH_ACK,
-		                             .msn = r->msn,
-		                             .psn = psn,
-		                             .orig = r->orig,
-		                             .replay = true});
+		push_again(qp, &(struct resp){.kind = RESP_ATOMIC,
+		                              .syndrome = AETH_ACK,
+		                              .msn = r->msn,
+		                              .psn = psn,
+		                              .orig = r->orig,
+		                              .replay = true});
 		return;
 	}
 	skipped = (psn - r->first_psn) * qp->mtu;
@@ -148,16 +197,7 @@ replay(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 		nic_drop(qp->nic, DROP_STALE);
 		return;
 	}
-	if (still_coming(qp, r, psn))
-		return;
-	resp_push(qp, &(struct resp){.kind = RESP_READ,
-	                             .syndrome = AETH_ACK,
-	                             .msn = r->msn,
-	                             .psn = psn,
-	                             .va = w->va,
-	                             .rkey = w->rkey,
-	                             .left = w->dma_len,
-	                             .replay = true});
+	replay_read(qp, w, r, psn);
 }
 
 static void

@@ -219,6 +219,73 @@ Test(resp_order, a_read_is_replayed_from_any_of_its_packets)
 	}
 }
 
+/* One turn of the stack: what leaves is not looked at. */
+static void
+send_once(struct peer *p)
+{
+	struct pkt *pkts[STACK_BURST];
+	uint32_t n;
+
+	stack_rx(p->w.nic[0], p->in, p->nb_in, p->w.now_ns);
+	p->nb_in = 0;
+	n = stack_tx(p->w.nic[0], pkts, STACK_BURST, p->w.now_ns);
+	cr_assert_eq(n, STACK_BURST);
+	pkt_free(pkts, n);
+}
+
+Test(resp_order, a_response_on_its_way_goes_back_to_what_is_asked_for_again)
+{
+	const uint32_t nb = 100, again = 7;
+	struct peer p;
+	struct wire_pkt w;
+
+	peer_open(&p, NULL, NULL);
+	peer_put_op(&p, OP_READ_REQUEST, E, nb * PEER_MTU, false);
+	peer_put_op(&p, OP_WRITE_ONLY, E + nb, 0, true);
+	send_once(&p);
+	w = peer_pkt(&p, OP_READ_REQUEST, E + again);
+	w.va += again * PEER_MTU;
+	w.dma_len = (nb - again) * PEER_MTU;
+	peer_put(&p, &w, NULL);
+	peer_go(&p);
+	cr_assert_eq(p.nb_out, nb - again + 1);
+	for (uint32_t i = 0; i < nb - again; i++)
+		peer_expect_frame(&p, i,
+		                  i == 0                ? OP_READ_RESP_FIRST
+		                  : i == nb - again - 1 ? OP_READ_RESP_LAST
+		                                        : OP_READ_RESP_MIDDLE,
+		                  E + again + i, AETH_ACK, 1);
+	peer_expect_frame(&p, nb - again, OP_ACK, E + nb, AETH_ACK, 2);
+	peer_close(&p);
+}
+
+Test(resp_order, what_is_sent_again_leaves_in_front_of_later_responses)
+{
+	const uint32_t nb = 100;
+	struct peer p;
+
+	peer_open(&p, NULL, NULL);
+	peer_put_op(&p, OP_READ_REQUEST, E, 8, false);
+	peer_put_op(&p, OP_FETCH_ADD, E + 1, 0, false);
+	peer_put_op(&p, OP_READ_REQUEST, E + 2, 16, false);
+	peer_go(&p);
+	peer_put_op(&p, OP_READ_REQUEST, E + 3, nb * PEER_MTU, false);
+	send_once(&p);
+	/* The first three were lost: all are asked for again, in order. */
+	peer_put_op(&p, OP_READ_REQUEST, E, 8, false);
+	peer_put_op(&p, OP_FETCH_ADD, E + 1, 0, false);
+	peer_put_op(&p, OP_READ_REQUEST, E + 2, 16, false);
+	peer_put_op(&p, OP_READ_REQUEST, E + 3, nb * PEER_MTU, false);
+	peer_go(&p);
+	cr_assert_eq(p.nb_out, 3 + nb);
+	peer_expect_frame(&p, 0, OP_READ_RESP_ONLY, E, AETH_ACK, 1);
+	peer_expect_frame(&p, 1, OP_ATOMIC_ACK, E + 1, AETH_ACK, 2);
+	peer_expect_frame(&p, 2, OP_READ_RESP_ONLY, E + 2, AETH_ACK, 3);
+	peer_expect_frame(&p, 3, OP_READ_RESP_FIRST, E + 3, AETH_ACK, 4);
+	peer_expect_frame(&p, 2 + nb, OP_READ_RESP_LAST, E + 2 + nb, AETH_ACK, 4);
+	peer_close(&p);
+}
+
 Test(resp_order, a_repeat_that_asks_for_something_else_is_dropped)
 {
 	static const struct {

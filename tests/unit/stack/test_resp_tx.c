@@ -63,6 +63,27 @@ Test(resp_tx, more_repeats_than_can_wait_are_dropped_before_they_count)
 	peer_close(&p);
 }
 
+/* 4096 packets, about 20 of them lost: each costs what was on its way, and not all that follows. */
+Test(resp_tx, a_loss_within_a_long_response_costs_a_round_trip, .timeout = 20)
+{
+	struct world_conf wc = {.fault.rx.ppm[FAULT_LOSS] = 5000};
+	struct shm_qp_attr attr;
+	struct pair p;
+
+	pair_make(&p, &wc, NULL);
+	attr = app_attr(&p.qp[0], &p.qp[1]);
+	attr.path_mtu = 1;
+	attr.timeout = 6;
+	pair_connect(&p, &attr);
+	pair_post(&p, SHM_WR_READ, 1, 0, 0, PAIR_BUF);
+	pair_expect(&p, &p.qp[0].scq, 1, SHM_WC_SUCCESS);
+	cr_expect_eq(memcmp(p.buf[0], p.buf[1], PAIR_BUF), 0);
+	cr_expect_geq(p.w.nic[0]->stats.implied_nak_seq_err, 5);
+	cr_expect_lt(p.w.nic[1]->stats.tx_packets, 3 * 4096, "%lu packets",
+	             (unsigned long)p.w.nic[1]->stats.tx_packets);
+	pair_close(&p);
+}
+
 Test(resp_tx, the_peers_reads_and_own_requests_take_turns)
 {
 	struct peer p;
