@@ -13,6 +13,8 @@
 #define VLAN_ID_MASK 0xfff
 /* A tick of 1 ms: asking has time. */
 #define TICK_SHIFT 20
+/* Buckets are made ready at the start, however few neighbours there will be. Our choice. */
+#define BUCKETS_MAX 4096
 /* Without a packet for a question, try again after this. */
 #define RETRY_NS UINT64_C(1000000)
 
@@ -64,7 +66,7 @@ neigh_create(const struct neigh_self *self, struct pkt_pool *pool, uint32_t max_
 	assert(pool->room_bytes >= NEIGH_MSG_MAX);
 	if (!t)
 		return NULL;
-	while (nb_buckets < max_neighs)
+	while (nb_buckets < max_neighs && nb_buckets < BUCKETS_MAX)
 		nb_buckets *= 2;
 	t->buckets = calloc(nb_buckets, sizeof(*t->buckets));
 	t->entries = calloc(max_neighs, sizeof(*t->entries));
