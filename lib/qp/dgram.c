@@ -3,10 +3,8 @@
 
 #include <string.h>
 
-#include "batch.h"
 #include "exec.h"
 #include "fail.h"
-#include "piece.h"
 #include "psn.h"
 #include "resp.h"
 #include "sge.h"
@@ -30,102 +28,18 @@ uc_skip(struct qp *qp, enum drop why)
 	qp->rx_skip_why = why;
 }
 
+/* What is wrong with the own receive ends the QP, what the peer did drops its message. */
 static void
-uc_deliver(struct qp *qp, const struct wire_pkt *w, uint8_t op)
+uc_exec(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 {
-	struct shm_cqe cqe = {
-		.wr_id = qp->recv->wr_id,
-		.ts_ns = qp->nic->now_ns,
-		.byte_len = (uint32_t)qp->rx_length,
-		.imm = w->op->flags & OPF_IMM ? w->imm : 0,
-		.qpn = qp->qpn,
-		.op = op,
-		.flags = w->op->flags & OPF_IMM ? SHM_WC_WITH_IMM : 0,
-	};
+	struct verdict v = exec_packet(qp, w, psn);
 
-	resp_deliver(qp, &cqe, w->solicited);
-}
-
-/* A receive that names too many entries fits nothing, and nothing passes it. */
-static bool
-refuse_recv(struct qp *qp)
-{
-	if (qp->recv->is_bad)
-		qp_fail_recv(qp, QP_REASON_LOCAL_WQE, SHM_WC_LOC_QP_OP_ERR, 0);
-	return qp->state == SHM_QPS_ERR;
-}
-
-static void
-uc_send(struct qp *qp, const struct wire_pkt *w)
-{
-	uint32_t flags = w->op->flags;
-
-	if (flags & OPF_START) {
-		qp->rx_length = 0;
-		if (!qp->have_recv && !resp_take_recv(qp)) {
-			qp->nic->stats.out_of_buffer++;
-			uc_skip(qp, DROP_NO_RECV);
-			return;
-		}
-	}
-	if (refuse_recv(qp))
+	if (qp->state == SHM_QPS_ERR || !v.syndrome)
 		return;
-	if (qp->rx_length + w->payload_len > qp->recv->length) {
-		qp_fail_recv(qp, QP_REASON_LOCAL_LENGTH, SHM_WC_LOC_LEN_ERR, 0);
-		return;
-	}
-	if (!sge_place_recv(qp, qp->rx_length, w->payload, w->payload_len, w->psn)) {
-		qp_fail_recv(qp, QP_REASON_LOCAL_PROT, SHM_WC_LOC_PROT_ERR, 0);
-		return;
-	}
-	qp->rx_length += w->payload_len;
-	qp->rx_op = flags & OPF_END ? 0 : OPF_SEND;
-	if (flags & OPF_END)
-		uc_deliver(qp, w, SHM_WC_RECV);
-}
-
-static bool
-uc_begin_write(struct qp *qp, const struct wire_pkt *w)
-{
-	qp->rx_va = w->va;
-	qp->rx_rkey = w->rkey;
-	qp->rx_left = qp->rx_length = w->dma_len;
-	return w->dma_len <= WEFT_MAX_MSG &&
-	       (!w->dma_len ||
-	        piece_remote(qp, w->rkey, w->va, w->dma_len, SHM_ACCESS_REMOTE_WRITE));
-}
-
-static void
-uc_write(struct qp *qp, const struct wire_pkt *w)
-{
-	uint32_t flags = w->op->flags;
-
-	if (!(qp->attr.access & SHM_ACCESS_REMOTE_WRITE) ||
-	    ((flags & OPF_START) && !uc_begin_write(qp, w))) {
-		uc_skip(qp, DROP_MEMORY);
-		return;
-	}
-	if (flags & OPF_END ? w->payload_len != qp->rx_left : w->payload_len >= qp->rx_left) {
-		uc_skip(qp, DROP_LENGTH);
-		return;
-	}
-	if ((flags & OPF_IMM) && !qp->have_recv && !resp_take_recv(qp)) {
-		qp->nic->stats.out_of_buffer++;
-		uc_skip(qp, DROP_NO_RECV);
-		return;
-	}
-	if ((flags & OPF_IMM) && refuse_recv(qp))
-		return;
-	if (w->payload_len &&
-	    !piece_place_remote(qp, qp->rx_rkey, qp->rx_va, w->payload_len, w->payload, w->psn)) {
-		uc_skip(qp, DROP_MEMORY);
-		return;
-	}
-	qp->rx_va += w->payload_len;
-	qp->rx_left -= w->payload_len;
-	qp->rx_op = flags & OPF_END ? 0 : OPF_WRITE;
-	if (flags & OPF_IMM)
-		uc_deliver(qp, w, SHM_WC_RECV_WRITE_IMM);
+	if (v.recv_status)
+		qp_fail_recv(qp, v.why, v.recv_status, psn);
+	else
+		uc_skip(qp, v.drop);
 }
 
 void
@@ -144,19 +58,12 @@ uc_rx(struct qp *qp, const struct wire_pkt *w, uint64_t now_ns)
 		uc_skip(qp, gap ? DROP_GAP : qp->rx_skip_why);
 		return;
 	}
-	if (!exec_in_order(qp, flags)) {
-		uc_skip(qp, DROP_SEQUENCE);
+	if (exec_in_order(qp, flags) && resp_needs_recv(qp, flags) && !resp_take_recv(qp)) {
+		qp->nic->stats.out_of_buffer++;
+		uc_skip(qp, DROP_NO_RECV);
 		return;
 	}
-	if ((flags & (OPF_FIRST | OPF_MIDDLE)) ? w->payload_len != qp->mtu
-	                                       : w->payload_len > qp->mtu) {
-		uc_skip(qp, DROP_LENGTH);
-		return;
-	}
-	if (flags & OPF_SEND)
-		uc_send(qp, w);
-	else
-		uc_write(qp, w);
+	uc_exec(qp, w, rx.psn);
 }
 
 /* ---- UD ---- */
@@ -196,8 +103,10 @@ ud_rx(struct qp *qp, const struct wire_pkt *w, const uint8_t *frame)
 		nic_drop(qp->nic, DROP_NO_RECV);
 		return;
 	}
-	if (refuse_recv(qp))
+	if (qp->recv->is_bad) { /* names too many entries: nothing passes it */
+		qp_fail_recv(qp, QP_REASON_LOCAL_WQE, SHM_WC_LOC_QP_OP_ERR, 0);
 		return;
+	}
 	if (cqe.byte_len > qp->recv->length) { /* the receive waits for one that fits */
 		nic_drop(qp->nic, DROP_LENGTH);
 		return;

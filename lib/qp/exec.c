@@ -11,27 +11,22 @@
 
 /*
  * The responder's side of each operation. Every check that fails names its NAK, the reason for
- * people, and the status of the receive in hand. Source: IBA vol. 1, ch. 9 (responder behaviour).
+ * people, and the status of the receive in hand; for UC, which has no NAKs, the counter. Source:
+ * IBA vol. 1, ch. 9 (responder behaviour).
  */
-
-struct verdict {
-	uint8_t syndrome; /**< 0 = fine */
-	enum qp_reason why;
-	uint8_t recv_status;
-};
-
 static const struct verdict fine;
-static const struct verdict bad_sequence = {AETH_NAK_INVALID, QP_REASON_REQ_SEQUENCE, 0};
-static const struct verdict bad_length = {AETH_NAK_INVALID, QP_REASON_REQ_LENGTH, 0};
-static const struct verdict bad_rights = {AETH_NAK_INVALID, QP_REASON_REQ_ACCESS, 0};
-static const struct verdict bad_access = {AETH_NAK_ACCESS, QP_REASON_REQ_ACCESS, 0};
-static const struct verdict bad_atomic = {AETH_NAK_INVALID, QP_REASON_REQ_ATOMIC, 0};
+static const struct verdict bad_sequence = {AETH_NAK_INVALID, QP_REASON_REQ_SEQUENCE, 0,
+                                            DROP_SEQUENCE};
+static const struct verdict bad_length = {AETH_NAK_INVALID, QP_REASON_REQ_LENGTH, 0, DROP_LENGTH};
+static const struct verdict bad_rights = {AETH_NAK_INVALID, QP_REASON_REQ_ACCESS, 0, DROP_MEMORY};
+static const struct verdict bad_access = {AETH_NAK_ACCESS, QP_REASON_REQ_ACCESS, 0, DROP_MEMORY};
+static const struct verdict bad_atomic = {AETH_NAK_INVALID, QP_REASON_REQ_ATOMIC, 0, DROP_MEMORY};
 static const struct verdict recv_short = {AETH_NAK_INVALID, QP_REASON_LOCAL_LENGTH,
-                                          SHM_WC_LOC_LEN_ERR};
+                                          SHM_WC_LOC_LEN_ERR, DROP_LENGTH};
 static const struct verdict recv_bad = {AETH_NAK_OPERATION, QP_REASON_LOCAL_WQE,
-                                        SHM_WC_LOC_QP_OP_ERR};
+                                        SHM_WC_LOC_QP_OP_ERR, DROP_NO_RECV};
 static const struct verdict recv_fault = {AETH_NAK_OPERATION, QP_REASON_LOCAL_PROT,
-                                          SHM_WC_LOC_PROT_ERR};
+                                          SHM_WC_LOC_PROT_ERR, DROP_MEMORY};
 
 bool
 exec_in_order(const struct qp *qp, uint32_t flags)
@@ -250,8 +245,8 @@ exec_atomic(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 	return fine;
 }
 
-static struct verdict
-execute(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
+struct verdict
+exec_packet(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 {
 	uint32_t flags = w->op->flags;
 
@@ -273,7 +268,7 @@ execute(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 bool
 exec_request(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 {
-	struct verdict v = execute(qp, w, psn);
+	struct verdict v = exec_packet(qp, w, psn);
 
 	if (qp->state == SHM_QPS_ERR) /* memory or a CQ failed meanwhile, and told */
 		return false;

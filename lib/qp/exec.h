@@ -10,8 +10,19 @@
 /** Whether the opcode may come now: MIDDLE and LAST only behind FIRST of their kind. */
 bool exec_in_order(const struct qp *qp, uint32_t flags);
 
+/** What was found wrong with a request packet. */
+struct verdict {
+	uint8_t syndrome;    /**< RC: the NAK; 0 = nothing is wrong */
+	enum qp_reason why;  /**< for people */
+	uint8_t recv_status; /**< of the receive in hand; 0 = not its fault */
+	enum drop drop;      /**< UC: what a packet that harms no QP counts as */
+};
+
+/** Check and execute a packet of any connected transport, whose receive WQE is taken. */
+struct verdict exec_packet(struct qp *qp, const struct wire_pkt *w, uint64_t psn);
+
 /**
- * Execute the request packet that is due, whose receive WQE (if it needs one) is taken.
+ * RC: execute the request packet that is due, whose receive WQE (if it needs one) is taken.
  *
  * @return false if it was refused: a NAK is queued and the QP has failed.
  */

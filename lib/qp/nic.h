@@ -35,11 +35,11 @@ enum drop {
 	DROP_ADDRESS,  /**< source is not the QP's peer, or destination not ours */
 	DROP_PKEY,
 	DROP_QKEY,
-	DROP_NO_RECV,  /**< UD, UC: no receive WQE */
-	DROP_LENGTH,   /**< UD, UC: longer than the receive buffer */
-	DROP_GAP,      /**< beyond the expected PSN, or behind a refused SEND */
-	DROP_STALE,    /**< old duplicate, or an answer to what was never sent */
-	DROP_BUSY,     /**< response queue full */
+	DROP_NO_RECV, /**< UD, UC: no receive WQE */
+	DROP_LENGTH,  /**< UD: longer than the receive buffer; UC: packet or message length wrong */
+	DROP_GAP,     /**< beyond the expected PSN, or behind a refused SEND */
+	DROP_STALE,   /**< old duplicate, or an answer to what was never sent */
+	DROP_BUSY,    /**< response queue full */
 	DROP_SEQUENCE, /**< UC: opcode out of order */
 	DROP_MEMORY,   /**< UC, UD: key, access or memory fault */
 	DROP_NO_NEIGH, /**< outgoing: next hop's MAC not known */

@@ -100,16 +100,6 @@ resp_deliver(struct qp *qp, const struct shm_cqe *cqe, bool solicited)
 	batch_cqe(qp->nic, qp, qp->recv_cq, cqe, solicited);
 }
 
-/* Whether this packet cannot be accepted until a receive is posted. */
-static bool
-needs_recv(const struct qp *qp, uint32_t flags)
-{
-	if (qp->have_recv)
-		return false;
-	return ((flags & OPF_SEND) && (flags & OPF_START)) ||
-	       ((flags & OPF_WRITE) && (flags & OPF_IMM));
-}
-
 /* PSNs that a request spends: a READ as many as its response has packets. */
 static uint32_t
 psns_of(const struct qp *qp, const struct wire_pkt *w)
@@ -259,7 +249,7 @@ resp_rx(struct qp *qp, const struct wire_pkt *w, uint64_t now_ns)
 		nic_drop(qp->nic, DROP_GAP);
 		return;
 	}
-	if (rx.psn == qp->rel->rx_cum && needs_recv(qp, w->op->flags) &&
+	if (rx.psn == qp->rel->rx_cum && resp_needs_recv(qp, w->op->flags) &&
 	    exec_in_order(qp, w->op->flags) && !resp_take_recv(qp)) {
 		refuse_rnr(qp, rx.psn);
 		return;

@@ -10,6 +10,16 @@
 /** The responder of an RC QP: one request packet, its ICRC and addresses checked. */
 void resp_rx(struct qp *qp, const struct wire_pkt *w, uint64_t now_ns);
 
+/** Whether this packet cannot be accepted until a receive is taken. */
+static inline bool
+resp_needs_recv(const struct qp *qp, uint32_t flags)
+{
+	if (qp->have_recv)
+		return false;
+	return ((flags & OPF_SEND) && (flags & OPF_START)) ||
+	       ((flags & OPF_WRITE) && (flags & OPF_IMM));
+}
+
 /**
  * Take the receive WQE for a message that begins.
  *

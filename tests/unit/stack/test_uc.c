@@ -68,7 +68,7 @@ Test(uc, a_gap_or_an_odd_packet_drops_its_message_and_the_next_first_goes_on)
 	         {{OP_WRITE_FIRST, 0, M, PAIR_BUF + 1}, {OP_WRITE_LAST, 1, 8}},
 	         DROP_MEMORY,
 	         2},
-		{"WRITE beyond 2^31", {{OP_WRITE_FIRST, 0, M, 0x80000001}}, DROP_MEMORY, 1},
+		{"WRITE beyond 2^31", {{OP_WRITE_FIRST, 0, M, 0x80000001}}, DROP_LENGTH, 1},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
