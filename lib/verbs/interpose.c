@@ -103,6 +103,20 @@ move(void *old, size_t old_size, size_t new_size, int flags, void *wanted)
 	return fresh;
 }
 
+/** Whether it is a call that the kernel would not refuse out of hand. Source: mremap(2). */
+static bool
+is_legal(uint64_t lo, uint64_t old_size, uint64_t wanted, uint64_t new_size, int flags)
+{
+	uint64_t page = (uint64_t)getpagesize();
+
+	if (!old_size || !new_size || lo % page || (flags & ~(MREMAP_MAYMOVE | MREMAP_FIXED)))
+		return false;
+	if (!(flags & MREMAP_FIXED))
+		return true;
+	return (flags & MREMAP_MAYMOVE) && wanted % page == 0 &&
+	       (wanted >= lo + old_size || lo >= wanted + new_size);
+}
+
 SHIM_EXPORT void *
 mremap(void *old, size_t old_size, size_t new_size, int flags, ...)
 {
@@ -116,8 +130,9 @@ mremap(void *old, size_t old_size, size_t new_size, int flags, ...)
 		wanted = va_arg(args, void *);
 		va_end(args);
 	}
-	if ((new_size > old_size || (flags & MREMAP_FIXED)) && old_size && new_size &&
-	    !(flags & ~(MREMAP_MAYMOVE | MREMAP_FIXED)) && holds_ours(lo, lo + old_size))
+	if ((new_size > old_size || (flags & MREMAP_FIXED)) &&
+	    is_legal(lo, old_size, (uintptr_t)wanted, new_size, flags) &&
+	    holds_ours(lo, lo + old_size))
 		return move(old, old_size, new_size, flags, wanted);
 	return (void *)syscall(SYS_mremap, old, old_size, new_size, flags, wanted);
 }

@@ -235,6 +235,15 @@ Test(mem, remapped_memory_can_grow_and_move)
 	cr_expect_eq(there[12345], 8);
 
 	mem = remapped(256 << 10, &mr);
+	cr_expect_eq(mremap(mem, 256 << 10, 256 << 10, MREMAP_MAYMOVE | MREMAP_FIXED, mem + 4096),
+	             MAP_FAILED, "onto itself");
+	cr_expect_eq(errno, EINVAL);
+	cr_expect_eq(mremap(mem, 256 << 10, 512 << 10, MREMAP_MAYMOVE | MREMAP_FIXED, there + 1),
+	             MAP_FAILED, "not to a page");
+	cr_expect_eq(errno, EINVAL);
+	cr_expect_eq(mremap(mem + 1, 4096, 8192, MREMAP_MAYMOVE), MAP_FAILED, "not from a page");
+	cr_expect_eq(errno, EINVAL);
+	cr_expect(mem[0] == 7 && mem[4096] == 7 && mem[(256 << 10) - 1] == 7);
 	cr_expect_eq(mremap(mem, 256 << 10, 128 << 10, 0), mem, "shrinking");
 	cr_expect_eq(mem[(128 << 10) - 1], 7);
 	cr_expect_eq(ibv_dereg_mr(mr), 0);
