@@ -53,7 +53,7 @@ struct weft_channel {
 	struct weft *weft;
 	int fd;
 	uint32_t handle;
-	uint32_t nb_cqs;
+	_Atomic uint32_t nb_cqs;
 	struct weft_channel *next;
 };
 
@@ -65,7 +65,7 @@ struct weft_cq {
 	uint32_t nb_idle; /**< empty polls in a row */
 	uint32_t handle;
 	uint32_t nb_cqe;
-	uint32_t nb_qps;
+	_Atomic uint32_t nb_qps;
 	struct weft_channel *channel; /**< NULL = none */
 };
 
@@ -74,7 +74,7 @@ struct weft_srq {
 	struct weft *weft;
 	struct ring_wq rq;
 	uint32_t handle;
-	uint32_t nb_qps;
+	_Atomic uint32_t nb_qps;
 };
 
 struct weft_qp {
@@ -83,8 +83,8 @@ struct weft_qp {
 	struct ring_wq sq, rq; /**< rq.shm NULL with an SRQ */
 	uint32_t qpn;
 	uint32_t bell;
-	uint8_t type;  /**< enum shm_qp_type */
-	uint8_t state; /**< enum shm_qp_state, as last set; an error shows in completions */
+	uint8_t type;          /**< enum shm_qp_type */
+	_Atomic uint8_t state; /**< enum shm_qp_state, as last set; an error shows in completions */
 	struct weft_cq *send_cq, *recv_cq;
 	struct weft_srq *srq;
 	struct shm_qp_cap cap;

@@ -34,7 +34,7 @@ client_cq_init(struct weft_cq *cq, struct weft *weft, uint32_t nb_cqe, struct we
 	void *user = cq->obj.user;
 	int err;
 
-	if (nb_cqe == 0 || nb_cqe > WEFT_MAX_CQE)
+	if (nb_cqe == 0 || nb_cqe > WEFT_MAX_CQE || (channel && channel->weft != weft))
 		return -EINVAL;
 	*cq = (struct weft_cq){.obj.user = user, .weft = weft, .channel = channel};
 	err = client_register(weft, &cq->obj, CLIENT_CQ);
@@ -53,7 +53,7 @@ client_cq_init(struct weft_cq *cq, struct weft *weft, uint32_t nb_cqe, struct we
 		return err;
 	}
 	if (channel)
-		__atomic_add_fetch(&channel->nb_cqs, 1, __ATOMIC_SEQ_CST);
+		channel->nb_cqs++;
 	return 0;
 }
 
@@ -85,7 +85,7 @@ client_cq_fini(struct weft_cq *cq)
 		return err;
 	client_unregister(weft, &cq->obj);
 	if (cq->channel)
-		__atomic_sub_fetch(&cq->channel->nb_cqs, 1, __ATOMIC_SEQ_CST);
+		cq->channel->nb_cqs--;
 	return 0;
 }
 

@@ -117,7 +117,7 @@ take_qp(struct weft_qp *qp, const struct ctl_qp *msg)
 	return err;
 }
 
-/** Count the QP in or out at what it stands on. Called with obj_lock. */
+/** Count the QP in or out at what it stands on. */
 static void
 count_refs(struct weft_qp *qp, uint32_t delta)
 {
@@ -142,6 +142,10 @@ client_qp_init(struct weft_qp *qp, struct weft *weft, const struct client_qp_ini
 	void *user = qp->obj.user;
 	int err;
 
+	/* Handles of another connection would name something else there. */
+	if (init->send_cq->weft != weft || init->recv_cq->weft != weft ||
+	    (init->srq && init->srq->weft != weft))
+		return -EINVAL;
 	*qp = (struct weft_qp){
 		.obj.user = user,
 		.weft = weft,
@@ -168,23 +172,40 @@ client_qp_init(struct weft_qp *qp, struct weft *weft, const struct client_qp_ini
 	pthread_mutex_lock(&weft->obj_lock);
 	qp->next = weft->qps;
 	weft->qps = qp;
-	count_refs(qp, 1);
 	pthread_mutex_unlock(&weft->obj_lock);
+	count_refs(qp, 1);
 	return 0;
 }
 
-/** Drop the QP's entries from its CQs: its number will mean nothing, or a QP that starts anew. */
+/** Whoever needs both locks takes that of the lower address first. */
 static void
-forget_completions(struct weft_qp *qp)
+lock_cqs(const struct weft_qp *qp)
 {
-	ring_lock(&qp->send_cq->lock);
-	ring_cq_forget_qp(&qp->send_cq->ring, qp->qpn);
+	bool ordered = (uintptr_t)qp->send_cq <= (uintptr_t)qp->recv_cq;
+
+	ring_lock(ordered ? &qp->send_cq->lock : &qp->recv_cq->lock);
+	if (qp->send_cq != qp->recv_cq)
+		ring_lock(ordered ? &qp->recv_cq->lock : &qp->send_cq->lock);
+}
+
+static void
+unlock_cqs(const struct weft_qp *qp)
+{
 	ring_unlock(&qp->send_cq->lock);
-	if (qp->recv_cq == qp->send_cq)
-		return;
-	ring_lock(&qp->recv_cq->lock);
-	ring_cq_forget_qp(&qp->recv_cq->ring, qp->qpn);
-	ring_unlock(&qp->recv_cq->lock);
+	if (qp->send_cq != qp->recv_cq)
+		ring_unlock(&qp->recv_cq->lock);
+}
+
+/**
+ * Drop the QP's entries from its CQs, which are locked: its number will mean nothing, or a QP that
+ * starts anew.
+ */
+static void
+forget_completions(const struct weft_qp *qp)
+{
+	ring_cq_forget_qp(&qp->send_cq->ring, qp->qpn);
+	if (qp->send_cq != qp->recv_cq)
+		ring_cq_forget_qp(&qp->recv_cq->ring, qp->qpn);
 }
 
 int
@@ -200,7 +221,11 @@ client_qp_modify(struct weft_qp *qp, const struct shm_qp_attr *attr, uint32_t ma
 			qp->state = attr->state;
 		return err;
 	}
-	/* The daemon empties the rings: nobody posts meanwhile. */
+	/*
+	 * The daemon empties the rings: nobody posts meanwhile. The CQs first, as who posts from
+	 * between ibv_start_poll and ibv_end_poll has them.
+	 */
+	lock_cqs(qp);
 	ring_lock(&qp->sq.lock);
 	ring_lock(&qp->rq.lock);
 	err = ctl_call(qp->weft, CTL_MODIFY_QP, &msg, sizeof(msg), 0, NULL, 0);
@@ -213,6 +238,7 @@ client_qp_modify(struct weft_qp *qp, const struct shm_qp_attr *attr, uint32_t ma
 	}
 	ring_unlock(&qp->rq.lock);
 	ring_unlock(&qp->sq.lock);
+	unlock_cqs(qp);
 	return err;
 }
 
@@ -247,9 +273,12 @@ client_qp_fini(struct weft_qp *qp)
 			break;
 		}
 	}
-	count_refs(qp, -1u);
 	pthread_mutex_unlock(&weft->obj_lock);
 	client_unregister(weft, &qp->obj);
+	lock_cqs(qp);
 	forget_completions(qp);
+	unlock_cqs(qp);
+	/* Last: from here on the CQs may be destroyed. */
+	count_refs(qp, -1u);
 	return 0;
 }

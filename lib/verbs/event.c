@@ -25,8 +25,13 @@ SHIM_EXPORT int
 ibv_destroy_comp_channel(struct ibv_comp_channel *ibchannel)
 {
 	struct shim_channel *channel = (struct shim_channel *)ibchannel;
-	int err = ibchannel->refcnt ? -EBUSY : client_channel_fini(&channel->weft);
+	int err = -EBUSY;
 
+	/* A CQ that is being destroyed waits for its events and then looks at the channel. */
+	pthread_mutex_lock(&ibchannel->context->mutex);
+	if (!ibchannel->refcnt)
+		err = client_channel_fini(&channel->weft);
+	pthread_mutex_unlock(&ibchannel->context->mutex);
 	if (!err)
 		free(channel);
 	return shim_errno(err);

@@ -46,7 +46,8 @@ shim_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 	struct shm_send_wqe *wqe;
 	int err = 0;
 
-	if ((bind->send_flags & IBV_SEND_INLINE) || !shm_op_allowed(qp->weft.type, SHM_WR_BIND_MW))
+	if ((bind->send_flags & IBV_SEND_INLINE) || (!info->mr && info->length) ||
+	    !shm_op_allowed(qp->weft.type, SHM_WR_BIND_MW))
 		return shim_errno(-EINVAL);
 	ring_lock(&qp->weft.sq.lock);
 	wqe = ring_wq_slot(&qp->weft.sq, 0);
