@@ -65,35 +65,63 @@ bells_del(struct bells *bells, struct bell_client *client)
 	}
 }
 
-static uint32_t
-take_word(struct bell_client *client, uint32_t word, uint64_t now_ns)
+/* A turn's share of one client's bits. */
+struct take {
+	uint32_t nb;   /* taken */
+	uint32_t next; /* bit at which the share was full; UINT32_MAX = it was not */
+};
+
+/* Ring the bits of a word from first on. Returns those that are left. */
+static uint64_t
+take_word(struct bell_client *client, uint32_t word, uint32_t first, struct take *take,
+          uint64_t now_ns)
 {
-	uint64_t bits =
+	uint64_t rung =
 		atomic_exchange_explicit(&client->page->bits[word], 0, memory_order_acquire);
-	uint32_t n = 0;
+	uint64_t bits = rung >> first << first;
 
-	for (; bits; bits &= bits - 1, n++) {
-		struct qp *qp = client->qps[word * 64 + (uint32_t)__builtin_ctzll(bits)];
+	for (; bits; bits &= bits - 1) {
+		uint32_t bit = word * 64 + (uint32_t)__builtin_ctzll(bits);
 
-		if (qp)
-			qp_doorbell(qp, now_ns);
+		if (take->nb == BELL_TURN_BITS) {
+			take->next = bit;
+			break;
+		}
+		if (client->qps[bit])
+			qp_doorbell(client->qps[bit], now_ns);
+		take->nb++;
 	}
-	return n;
+	bits |= rung & ((UINT64_C(1) << first) - 1);
+	if (bits)
+		atomic_fetch_or_explicit(&client->page->bits[word], bits, memory_order_relaxed);
+	return bits;
 }
 
+/* Round the bits, from where the last share was full. What is left is rung again. */
 static uint32_t
 take_client(struct bell_client *client, uint64_t now_ns)
 {
-	uint64_t summary;
-	uint32_t n = 0;
+	uint32_t begin = client->next_bit / 64, first = client->next_bit % 64;
+	struct take take = {.next = UINT32_MAX};
+	uint64_t words, left = 0;
 
 	if (!atomic_load_explicit(&client->page->summary, memory_order_relaxed))
 		return 0;
-	summary = atomic_exchange_explicit(&client->page->summary, 0, memory_order_acquire);
-	for (; summary; summary &= summary - 1)
-		n += take_word(client, (uint32_t)__builtin_ctzll(summary), now_ns);
+	words = atomic_exchange_explicit(&client->page->summary, 0, memory_order_acquire);
+	while (words && take.next == UINT32_MAX) {
+		uint64_t ahead = words >> begin << begin;
+		uint32_t word = (uint32_t)__builtin_ctzll(ahead ? ahead : words);
+
+		words &= ~(UINT64_C(1) << word);
+		if (take_word(client, word, word == begin ? first : 0, &take, now_ns))
+			left |= UINT64_C(1) << word;
+	}
+	left |= words;
+	if (left)
+		atomic_fetch_or_explicit(&client->page->summary, left, memory_order_release);
+	client->next_bit = take.next == UINT32_MAX ? begin * 64 : take.next;
 	client->rung_ns = now_ns;
-	return n;
+	return take.nb;
 }
 
 static uint32_t

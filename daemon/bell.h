@@ -21,12 +21,15 @@ struct qp;
 /** The doorbells of one application. */
 struct bell_client {
 	struct shm_bell *page; /**< shared: nothing read from it is trusted */
-	int wake_fd;      /**< eventfd that the application writes; never read, see bells_sleep */
-	uint64_t rung_ns; /**< when it last rang */
-	uint32_t idx;     /**< in bells.clients */
+	int wake_fd;       /**< eventfd that the application writes; never read, see bells_sleep */
+	uint64_t rung_ns;  /**< when it last rang */
+	uint32_t idx;      /**< in bells.clients */
+	uint32_t next_bit; /**< where its next share begins */
 	struct qp *qps[WEFT_MAX_QP]; /**< what each bit stands for; NULL = nothing */
 };
 
+/** Bits of one application that are rung in a turn; the others wait for the next. Our choice. */
+#define BELL_TURN_BITS 32u
 /** Silence after which an application is cold. Source: our choice. */
 #define BELL_COLD_NS 1000000u
 /** A cold application is looked at once in so many turns. */
@@ -44,7 +47,7 @@ int bells_add(struct bells *bells, struct bell_client *client);
 void bells_del(struct bells *bells, struct bell_client *client);
 
 /**
- * Ring what was rung: qp_doorbell.
+ * Ring what was rung: qp_doorbell. So much of each application that the others do not wait long.
  *
  * @param all  look at the cold ones, too: after a sleep.
  * @return     bits taken.
