@@ -7,6 +7,7 @@
  * in place, so that the shim embeds them in its own. Functions return 0 or a negative errno.
  */
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -114,6 +115,7 @@ struct weft {
 	uint32_t nb_slots;         /**< ever used */
 	struct weft_qp *qps;
 	struct weft_channel *channels;
+	struct weft *next; /**< of the open ones, see connections.h */
 };
 
 /* ---- discover.c ---- */

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 
 #include "client.h"
+#include "connections.h"
+#include "forkguard.h"
 #include "memkind.h"
 
 /** The socket of the daemon that has a device. */
@@ -109,6 +111,7 @@ client_open(const char *name, struct weft **out)
 	struct weft *weft;
 	int err;
 
+	forkguard_start();
 	client_discover(matches, &search);
 	if (!search.path[0])
 		return -ENODEV;
@@ -129,6 +132,7 @@ client_open(const char *name, struct weft **out)
 		free_weft(weft);
 		return err;
 	}
+	connections_add(weft);
 	*out = weft;
 	return 0;
 }
@@ -137,6 +141,7 @@ void
 client_close(struct weft *weft)
 {
 	memkind_forget(weft);
+	connections_remove(weft);
 	free_weft(weft);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Remapped memory is shared, so a forked child would write into its parent. Its first act is to
- * make its mappings private. What happens in between is libc's, which touches no memory of that
- * kind.
+ * make its mappings private; what happens in between is libc's, which touches no memory of that
+ * kind. Then it lets go of its parent's devices.
  */
 #include "forkguard.h"
 
@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "backing.h"
+#include "connections.h"
 
 /** The child waits for nothing; the parent until the child has what is its own. */
 static int fork_pipe[2] = {-1, -1};
@@ -23,6 +24,7 @@ static void
 before_fork(void)
 {
 	backing_lock();
+	connections_lock();
 	if (!backing_any() || pipe2(fork_pipe, O_CLOEXEC) < 0)
 		fork_pipe[0] = fork_pipe[1] = -1;
 }
@@ -44,6 +46,7 @@ after_fork_in_parent(void)
 	while (fork_pipe[0] >= 0 && read(fork_pipe[0], &byte, 1) < 0 && errno == EINTR)
 		;
 	close_end(0);
+	connections_unlock();
 	backing_unlock();
 }
 
@@ -97,9 +100,11 @@ after_fork_in_child(void)
 		}
 		maps_close(&maps);
 	}
-	/* The connections are the parent's: nothing here is shared with a daemon any more. */
+	/* Nothing here is shared with a daemon any more. */
 	backing_reset();
 	close_end(1);
+	connections_cut();
+	connections_unlock();
 	backing_unlock();
 }
 

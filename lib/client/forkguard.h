@@ -3,7 +3,7 @@
 #define WEFT_FORKGUARD_H
 
 /**
- * Keep forked children from writing into their parent's remapped memory, from now on. To be called
+ * Keep forked children off their parent's remapped memory and devices, from now on. To be called
  * early: handlers of fork run in the order in which they were given.
  */
 void forkguard_start(void);

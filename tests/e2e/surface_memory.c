@@ -96,7 +96,10 @@ windows_type_2(void)
 	pair_close(&pair);
 }
 
-/** A forked child has its own memory; the parent's goes on being reached by the device. */
+/**
+ * A forked child has its own memory, and what it destroys of the devices is not its parent's, whose
+ * memory goes on being reached by them.
+ */
 static void
 fork_in_between(void)
 {
@@ -111,6 +114,8 @@ fork_in_between(void)
 
 		memset(a->buffer, 2, PAIR_BYTES);
 		memset(b->buffer, 2, PAIR_BYTES);
+		must(!ibv_alloc_pd(a->context) && errno == ENODEV);
+		pair_close(&pair);
 		_exit(same ? 0 : 1);
 	}
 	must(waitpid(pid, &status, 0) == pid && status == 0);
