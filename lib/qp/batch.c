@@ -279,10 +279,25 @@ gather(struct batch *b)
 	b->nb_runs_out = 0;
 }
 
+/* Whose packets could not be made. */
+static void
+tell_failed(const struct batch *b)
+{
+	for (uint32_t i = 0; i < b->nb_out; i++) {
+		const struct out_pkt *o = &b->out[i];
+
+		if (o->failed && o->is_request)
+			wr_spoil(o->qp, o->wr_idx, QP_REASON_LOCAL_MEMORY);
+		else if (o->failed)
+			qp_fail_reading(o->qp, o->psn);
+	}
+}
+
 uint32_t
 batch_flush_out(struct nic *nic, struct pkt **pkts)
 {
 	struct batch *b = nic->batch;
+	bool failed = false;
 	uint32_t n = 0;
 
 	gather(b);
@@ -292,6 +307,7 @@ batch_flush_out(struct nic *nic, struct pkt **pkts)
 
 		if (o->failed) {
 			pkt_free(&p, 1);
+			failed = true;
 			continue;
 		}
 		p->len = o->hdr_len + o->payload_len;
@@ -302,14 +318,8 @@ batch_flush_out(struct nic *nic, struct pkt **pkts)
 		else
 			pkts[n++] = p;
 	}
-	for (uint32_t i = 0; i < b->nb_out; i++) {
-		const struct out_pkt *o = &b->out[i];
-
-		if (o->failed && o->is_request)
-			wr_spoil(o->qp, o->wr_idx, QP_REASON_LOCAL_MEMORY);
-		else if (o->failed)
-			qp_fail_reading(o->qp, o->psn);
-	}
+	if (failed)
+		tell_failed(b);
 	b->nb_out = 0;
 	return n;
 }

@@ -264,17 +264,3 @@ exec_packet(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 		return exec_read(qp, w, psn);
 	return exec_atomic(qp, w, psn);
 }
-
-bool
-exec_request(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
-{
-	struct verdict v = exec_packet(qp, w, psn);
-
-	if (qp->state == SHM_QPS_ERR) /* memory or a CQ failed meanwhile, and told */
-		return false;
-	if (!v.syndrome)
-		return true;
-	resp_nak(qp, v.syndrome, psn);
-	qp_fail_recv(qp, v.why, v.recv_status, psn);
-	return false;
-}

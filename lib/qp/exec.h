@@ -13,20 +13,16 @@ bool exec_in_order(const struct qp *qp, uint32_t flags);
 /** What was found wrong with a request packet. */
 struct verdict {
 	uint8_t syndrome;    /**< RC: the NAK; 0 = nothing is wrong */
-	enum qp_reason why;  /**< for people */
+	uint8_t why;         /**< enum qp_reason, for people */
 	uint8_t recv_status; /**< of the receive in hand; 0 = not its fault */
-	enum drop drop;      /**< UC: what a packet that harms no QP counts as */
+	uint8_t drop;        /**< enum drop; UC: what a packet that harms no QP counts as */
 };
 
-/** Check and execute a packet of any connected transport, whose receive WQE is taken. */
-struct verdict exec_packet(struct qp *qp, const struct wire_pkt *w, uint64_t psn);
-
 /**
- * RC: execute the request packet that is due, whose receive WQE (if it needs one) is taken.
- *
- * @return false if it was refused: a NAK is queued and the QP has failed.
+ * Check and execute a request packet that is due, whose receive WQE (if it needs one) is taken. The
+ * QP may be in ERR afterwards whatever the verdict: its memory or a CQ failed, and that was told.
  */
-bool exec_request(struct qp *qp, const struct wire_pkt *w, uint64_t psn);
+struct verdict exec_packet(struct qp *qp, const struct wire_pkt *w, uint64_t psn);
 
 /** Queue an answer (resp.c). There must be room. */
 void resp_push(struct qp *qp, const struct resp *resp);

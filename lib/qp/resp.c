@@ -210,6 +210,21 @@ refuse_rnr(struct qp *qp, uint64_t psn)
 	resp_nak(qp, AETH_RNR | (qp->attr.min_rnr_timer & AETH_VALUE_MASK), psn);
 }
 
+/* Execute the packet that is due; if it is refused, NAK it and fail. Whether it was accepted. */
+static bool
+execute(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
+{
+	struct verdict v = exec_packet(qp, w, psn);
+
+	if (qp->state == SHM_QPS_ERR)
+		return false;
+	if (!v.syndrome)
+		return true;
+	resp_nak(qp, v.syndrome, psn);
+	qp_fail_recv(qp, v.why, v.recv_status, psn);
+	return false;
+}
+
 /* What the engine made of the packet. */
 static void
 act(struct qp *qp, const struct wire_pkt *w, const struct rel_rx *rx, const struct rel_rx_out *out)
@@ -217,7 +232,7 @@ act(struct qp *qp, const struct wire_pkt *w, const struct rel_rx *rx, const stru
 	switch (out->place) {
 	case REL_PLACE:
 		qp->rnr_sent = false;
-		if (exec_request(qp, w, rx->psn) && w->ack_req &&
+		if (execute(qp, w, rx->psn) && w->ack_req &&
 		    !(w->op->flags & (OPF_READ | OPF_ATOMIC)))
 			push_ack(qp, qp->rel->rx_cum - 1);
 		break;

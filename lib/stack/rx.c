@@ -74,12 +74,15 @@ static void
 notice_ecn(struct qp *qp, const struct wire_pkt *w, uint32_t bytes, uint64_t now_ns)
 {
 	struct nic *nic = qp->nic;
-	struct cc_rx rx = {.bytes = bytes, .ce = (w->tos & 3) == ecn_ce};
+	struct cc_rx rx;
+	bool ce = (w->tos & 3) == ecn_ce;
 
-	nic->stats.np_ecn_marked_roce_packets += rx.ce;
-	if (qp->type == SHM_QPT_UD) /* a datagram's sender has no rate that a CNP could cut */
+	nic->stats.np_ecn_marked_roce_packets += ce;
+	/* A datagram's sender has no rate that a CNP could cut. */
+	if (qp->type == SHM_QPT_UD || !qp->cc_ops->on_rx)
 		return;
-	if (!qp->cc_ops->on_rx || qp->cc_ops->on_rx(qp->cc, &rx, now_ns) != CC_FEEDBACK_CNP)
+	rx = (struct cc_rx){.bytes = bytes, .ce = ce};
+	if (qp->cc_ops->on_rx(qp->cc, &rx, now_ns) != CC_FEEDBACK_CNP)
 		return;
 	qp->cnp_due = true;
 	if (!list_is_linked(&qp->resp_link))
