@@ -13,14 +13,13 @@
 #define VLAN_ID_MASK 0xfff
 /* A tick of 1 ms: asking has time. */
 #define TICK_SHIFT 20
-/* Buckets are made ready at the start, however few neighbours there will be. Our choice. */
-#define BUCKETS_MAX 4096
 /* Without a packet for a question, try again after this. */
 #define RETRY_NS UINT64_C(1000000)
 
 struct entry {
 	struct neigh n;
-	struct list chain;        /* of its hash bucket */
+	struct entry *next;       /* in its hash bucket */
+	struct entry **link;      /* what points here; NULL = it is in none */
 	struct list idle;         /* among those without references, longest first */
 	struct wheel_timer timer; /* when to ask... */
 	struct list due;          /* ...or among those to ask now */
@@ -38,7 +37,7 @@ struct neigh_table {
 	uint64_t answers_since_ns; /* begin of the interval that nb_answers counts */
 	uint32_t nb_answers;
 	uint32_t bucket_mask;
-	struct list *buckets;
+	struct entry **buckets;
 	uint32_t max_entries, nb_entries; /* those behind nb_entries were never used */
 	struct entry *entries;
 };
@@ -66,7 +65,7 @@ neigh_create(const struct neigh_self *self, struct pkt_pool *pool, uint32_t max_
 	assert(pool->room_bytes >= NEIGH_MSG_MAX);
 	if (!t)
 		return NULL;
-	while (nb_buckets < max_neighs && nb_buckets < BUCKETS_MAX)
+	while (nb_buckets < max_neighs)
 		nb_buckets *= 2;
 	t->buckets = calloc(nb_buckets, sizeof(*t->buckets));
 	t->entries = calloc(max_neighs, sizeof(*t->entries));
@@ -83,8 +82,6 @@ neigh_create(const struct neigh_self *self, struct pkt_pool *pool, uint32_t max_
 	wheel_init(&t->wheel, 0, TICK_SHIFT);
 	list_init(&t->idle);
 	list_init(&t->due);
-	for (uint32_t i = 0; i < nb_buckets; i++)
-		list_init(&t->buckets[i]);
 	return t;
 }
 
@@ -117,7 +114,7 @@ is_own_ip(const struct neigh_table *t, const struct ip_addr *ip)
 	return false;
 }
 
-static struct list *
+static struct entry **
 bucket_of(const struct neigh_table *t, const struct ip_addr *ip)
 {
 	uint64_t h = get_be64(ip->b) ^ get_be64(ip->b + 8) * UINT64_C(0x9e3779b97f4a7c15);
@@ -129,13 +126,11 @@ bucket_of(const struct neigh_table *t, const struct ip_addr *ip)
 static struct entry *
 entry_find(const struct neigh_table *t, const struct ip_addr *ip)
 {
-	LIST_FOREACH (link, bucket_of(t, ip)) {
-		struct entry *e = container_of(link, struct entry, chain);
+	struct entry *e = *bucket_of(t, ip);
 
-		if (is_same_ip(&e->n.ip, ip))
-			return e;
-	}
-	return NULL;
+	while (e && !is_same_ip(&e->n.ip, ip))
+		e = e->next;
+	return e;
 }
 
 /* One never used before, else the one that has been idle for longest; NULL if there is none. */
@@ -149,17 +144,33 @@ entry_take(struct neigh_table *t)
 		                               : container_of(t->idle.next, struct entry, idle);
 	e = &t->entries[t->nb_entries++];
 	wheel_timer_init(&e->timer);
-	list_init(&e->chain);
 	list_init(&e->idle);
 	list_init(&e->due);
 	return e;
+}
+
+/* To the bucket of its address, out of that of an older one. */
+static void
+entry_file(struct neigh_table *t, struct entry *e)
+{
+	struct entry **bucket = bucket_of(t, &e->n.ip);
+
+	if (e->link) {
+		*e->link = e->next;
+		if (e->next)
+			e->next->link = e->link;
+	}
+	e->next = *bucket;
+	e->link = bucket;
+	if (e->next)
+		e->next->link = &e->next;
+	*bucket = e;
 }
 
 /* Generations go on when an entry changes hands: whoever kept an old one sees it. */
 static void
 entry_reset(struct neigh_table *t, struct entry *e, struct ip_addr ip)
 {
-	list_del(&e->chain);
 	e->n = (struct neigh){.ip = ip, .generation = e->n.generation + 1};
 	e->is_own = is_own_ip(t, &ip);
 	e->wanted_ns = 0;
@@ -167,7 +178,7 @@ entry_reset(struct neigh_table *t, struct entry *e, struct ip_addr ip)
 		e->n.valid = true;
 		memcpy(e->n.mac, t->self->mac, 6);
 	}
-	list_add_tail(bucket_of(t, &ip), &e->chain);
+	entry_file(t, e);
 }
 
 static uint64_t

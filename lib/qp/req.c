@@ -15,7 +15,10 @@
 /* Ethernet, IP, UDP, BTH, ICRC: what a frame without payload has, for pace and window. */
 #define FRAME_OVERHEAD 62
 
-/* How long, and how often, a request looks for the MAC of its next hop. Our choice. */
+/*
+ * How long a request looks for the MAC of its next hop, and how soon again: a quarter of the time
+ * it has waited, at least so much. Our choice.
+ */
 #define NEIGH_WAIT_NS 10000000
 #define NEIGH_POLL_NS 20000
 #define NEIGH_WAIT_ASKS 1
@@ -268,6 +271,8 @@ window_open(const struct qp *qp)
 static bool
 wait_for_neigh(struct qp *qp, uint64_t now_ns)
 {
+	uint64_t poll_ns;
+
 	if (!qp->has_path || path_ready(qp, now_ns)) {
 		qp->neigh_wait_ns = 0;
 		return false;
@@ -276,7 +281,8 @@ wait_for_neigh(struct qp *qp, uint64_t now_ns)
 		qp->neigh_wait_ns = now_ns + NEIGH_WAIT_NS;
 	if (now_ns >= qp->neigh_wait_ns || qp->neigh->nb_asked > NEIGH_WAIT_ASKS)
 		return false;
-	qp->hold_ns = now_ns + NEIGH_POLL_NS;
+	poll_ns = (now_ns + NEIGH_WAIT_NS - qp->neigh_wait_ns) / 4;
+	qp->hold_ns = now_ns + (poll_ns > NEIGH_POLL_NS ? poll_ns : NEIGH_POLL_NS);
 	qp->hold_is_rnr = false;
 	return true;
 }

@@ -10,6 +10,9 @@
 
 /* The way out: answers first, then whoever's turn it is; then payload is gathered for all. */
 
+/* Questions and answers about neighbours in a turn: many of them hold up no data. Our choice. */
+#define NEIGH_TURN_PKTS 4
+
 static bool
 room(const struct nic *nic, uint32_t max)
 {
@@ -80,7 +83,7 @@ stack_tx(struct nic *nic, struct pkt **pkts, uint32_t max, uint64_t now_ns)
 	if (max > STACK_BURST)
 		max = STACK_BURST;
 	nic->batch->nb_planned = 0;
-	n = neigh_tx(nic->neigh, pkts, max, now_ns);
+	n = neigh_tx(nic->neigh, pkts, max < NEIGH_TURN_PKTS ? max : NEIGH_TURN_PKTS, now_ns);
 	plan_acks(nic, max - n);
 	while (room(nic, max - n) && (e = sched_next(&nic->sched, now_ns)))
 		plan_turn(container_of(e, struct qp, sched), max - n, now_ns);

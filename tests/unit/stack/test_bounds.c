@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What one application does costs the others a bounded turn, and never the daemon. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "pair.h"
@@ -108,6 +109,38 @@ Test(bounds, packets_that_go_nowhere_count_in_their_turn, .timeout = 20)
 		cr_assert_leq(p.qp[0].qp->stats.tx_packets - before, STACK_BURST);
 	}
 	cr_expect_gt(p.qp[0].qp->stats.tx_packets, 1000);
+	pair_close(&p);
+}
+
+Test(bounds, questions_about_neighbours_hold_up_no_data, .timeout = 20)
+{
+	enum { NB = 5000 };
+	struct app_conf ac = {.type = SHM_QPT_UC, .depth = 1, .cq_depth = 1};
+	struct app_qp *qps = calloc(NB, sizeof(*qps));
+	struct pair p;
+	uint64_t start;
+
+	cr_assert(qps);
+	pair_open(&p, NULL, NULL);
+	world_run(&p.w, 20);
+	for (uint32_t i = 0; i < NB; i++) {
+		struct shm_qp_attr attr;
+
+		app_open(&qps[i], &p.w, 0, &ac);
+		attr = app_attr(&qps[i], &p.qp[1]);
+		attr.av.dgid[13] = 1; /* nobody there */
+		attr.av.dgid[14] = (uint8_t)(i >> 8);
+		attr.av.dgid[15] = (uint8_t)i;
+		cr_assert_eq(app_to(&qps[i], &attr, SHM_QPS_INIT), 0);
+		cr_assert_eq(app_to(&qps[i], &attr, SHM_QPS_RTR), 0);
+	}
+	start = p.w.now_ns;
+	pair_post(&p, SHM_WR_WRITE, 1, 0, 0, 100000);
+	pair_expect(&p, &p.qp[0].scq, 1, SHM_WC_SUCCESS);
+	cr_expect_leq(p.w.now_ns - start, 30000, "%lu ns", (unsigned long)(p.w.now_ns - start));
+	for (uint32_t i = 0; i < NB; i++)
+		app_close(&qps[i]);
+	free(qps);
 	pair_close(&p);
 }
 
