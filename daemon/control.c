@@ -51,6 +51,10 @@ signal_ready(struct watch *watch, uint32_t events)
 	(void)events;
 	if (read(watch->fd, &info, sizeof(info)) != sizeof(info))
 		return;
+	if (info.ssi_signo == SIGUSR1) {
+		control->tell_counters(control->tell_arg);
+		return;
+	}
 	log_info("%s: ending", strsignal((int)info.ssi_signo));
 	control->stop = true;
 }
@@ -198,6 +202,7 @@ open_signals(struct control *control)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
 	control->signals.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	control->signals.ready = signal_ready;
 	return control->signals.fd < 0 ? -errno
@@ -224,6 +229,8 @@ control_open(struct control *control, const struct control_conf *conf)
 		.client_memory_bytes =
 			conf->client_memory_bytes ? conf->client_memory_bytes : half_of_memory(),
 		.userfaultfd = conf->userfaultfd,
+		.tell_counters = conf->tell_counters,
+		.tell_arg = conf->tell_arg,
 		.listener.fd = -1,
 		.signals.fd = -1,
 		.closer.fds = {-1, -1},

@@ -54,6 +54,8 @@ struct control {
 
 	int epoll_fd;
 	struct watch signals;
+	void (*tell_counters)(void *arg); /**< as in control_conf */
+	void *tell_arg;
 	struct watch listener;
 	bool listening; /**< accepting: false while there are too many */
 	int short_of;   /**< why the last connection could not be accepted, an errno; 0 = it was */
@@ -76,12 +78,14 @@ struct control_conf {
 	bool userfaultfd;             /**< lend /dev/userfaultfd to applications */
 	struct device *devices;
 	uint32_t nb_devices;
+	void (*tell_counters)(void *arg); /**< what SIGUSR1 asks for, on the control thread */
+	void *tell_arg;
 };
 
 /**
  * Take the names, bind the socket. Nobody is served before control_run.
  *
- * SIGINT, SIGTERM and SIGHUP must be blocked in all threads.
+ * SIGINT, SIGTERM, SIGHUP and SIGUSR1 must be blocked in all threads.
  *
  * @return 0 or a negative errno; what went wrong is logged.
  */

@@ -18,6 +18,7 @@ static const char usage[] =
 	"usage: weftd [OPTION] CONF\n"
 	"\n"
 	"Runs the NICs and switches that CONF lists, in the foreground, until SIGTERM or SIGINT.\n"
+	"SIGUSR1 makes it tell its counters.\n"
 	"\n"
 	"  -c, --check    say what is wrong with CONF and start nothing\n"
 	"  -v, --verbose  say more, and print all counters at the end\n"
@@ -89,6 +90,7 @@ set_up_signals(void)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 }
@@ -129,6 +131,12 @@ make_devices(struct daemon *d)
 }
 
 static void
+tell_counters(void *arg)
+{
+	nodes_log_stats(arg);
+}
+
+static void
 say_ready(const struct daemon *d)
 {
 	for (uint32_t i = 0; i < d->conf->nb_switches; i++)
@@ -154,6 +162,8 @@ run(struct daemon *d, const struct options *opt)
 		.userfaultfd = conf->daemon.userfaultfd,
 		.devices = d->devices,
 		.nb_devices = conf->nb_nics,
+		.tell_counters = tell_counters,
+		.tell_arg = &d->nodes,
 	};
 	const struct eal_conf eal_conf = {
 		.memory_mb = conf_memory_mb(conf),

@@ -183,66 +183,6 @@ nodes_free(struct nodes *nodes)
 
 /* ---- counters ---- */
 
-#define STAT(name)                                                                                 \
-	{                                                                                          \
-#name, offsetof(struct nic_stats, name)                                            \
-	}
-#define BAD(name, why)                                                                             \
-	{                                                                                          \
-		name, offsetof(struct nic_stats, bad[why])                                         \
-	}
-#define DROP(name, why)                                                                            \
-	{                                                                                          \
-		name, offsetof(struct nic_stats, drop[why])                                        \
-	}
-
-static const struct stat_desc nic_stat_descs[] = {
-	STAT(rx_packets),
-	STAT(rx_bytes),
-	STAT(tx_packets),
-	STAT(tx_bytes),
-	STAT(rx_write_requests),
-	STAT(rx_read_requests),
-	STAT(rx_atomic_requests),
-	STAT(out_of_sequence),
-	STAT(packet_seq_err),
-	STAT(duplicate_request),
-	STAT(local_ack_timeout_err),
-	STAT(implied_nak_seq_err),
-	STAT(rnr_nak_retry_err),
-	STAT(out_of_buffer),
-	STAT(retransmits),
-	STAT(np_cnp_sent),
-	STAT(rp_cnp_handled),
-	STAT(np_ecn_marked_roce_packets),
-	STAT(req_cqe_error),
-	STAT(req_cqe_flush_error),
-	STAT(resp_cqe_error),
-	STAT(resp_cqe_flush_error),
-	BAD("rx_bad_short", WIRE_BAD_SHORT),
-	BAD("rx_bad_ip", WIRE_BAD_IP),
-	BAD("rx_bad_udp", WIRE_BAD_UDP),
-	BAD("rx_bad_opcode", WIRE_BAD_OPCODE),
-	BAD("rx_bad_length", WIRE_BAD_LENGTH),
-	DROP("rx_icrc_encapsulated", DROP_ICRC),
-	DROP("drop_not_roce", DROP_NOT_ROCE),
-	DROP("drop_no_qp", DROP_NO_QP),
-	DROP("drop_qp_type", DROP_QP_TYPE),
-	DROP("drop_qp_state", DROP_QP_STATE),
-	DROP("drop_address", DROP_ADDRESS),
-	DROP("drop_pkey", DROP_PKEY),
-	DROP("drop_qkey", DROP_QKEY),
-	DROP("drop_no_recv", DROP_NO_RECV),
-	DROP("drop_length", DROP_LENGTH),
-	DROP("drop_gap", DROP_GAP),
-	DROP("drop_stale", DROP_STALE),
-	DROP("drop_busy", DROP_BUSY),
-	DROP("drop_sequence", DROP_SEQUENCE),
-	DROP("drop_memory", DROP_MEMORY),
-	DROP("drop_no_neigh", DROP_NO_NEIGH),
-	{NULL},
-};
-
 static void
 print_stats(FILE *out, const char *owner, const struct stat_desc *descs, const void *state)
 {
@@ -255,13 +195,29 @@ print_stats(FILE *out, const char *owner, const struct stat_desc *descs, const v
 }
 
 static void
-print_worker(FILE *out, const struct worker_stats *s)
+print_engine(FILE *out, const char *owner, const struct nic *nic, enum nic_engine which)
 {
-	fprintf(out, "worker turns %" PRIu64 "\nworker idle_turns %" PRIu64 "\n", s->turns,
-	        s->idle_turns);
-	fprintf(out, "worker yields %" PRIu64 "\nworker slow_yields %" PRIu64 "\n", s->yields,
-	        s->slow_yields);
-	fprintf(out, "worker sleeps %" PRIu64 "\nworker calls %" PRIu64 "\n", s->sleeps, s->calls);
+	const struct stat_desc *descs = nic_engine_stat_descs(nic, which);
+	uint64_t sums[NIC_ENGINE_STATS_MAX];
+	uint32_t i = 0;
+
+	nic_engine_stats(nic, which, sums);
+	STAT_FOREACH (d, descs) {
+		if (sums[i])
+			fprintf(out, "%s %s %" PRIu64 "\n", owner, d->name, sums[i]);
+		i++;
+	}
+}
+
+static void
+print_nic(FILE *out, const struct nic *nic)
+{
+	const char *name = nic->conf.name;
+
+	print_stats(out, name, nic_stat_descs, &nic->stats);
+	print_stats(out, name, neigh_stat_descs, neigh_stats(nic->neigh));
+	for (uint32_t which = 0; which < NIC_ENGINE_NB; which++)
+		print_engine(out, name, nic, which);
 }
 
 void
@@ -269,13 +225,11 @@ nodes_print_stats(const struct nodes *nodes, FILE *out)
 {
 	char owner[64];
 
-	print_worker(out, worker_stats(nodes->worker));
+	print_stats(out, "worker", worker_stat_descs, worker_stats(nodes->worker));
 	for (uint32_t i = 0; i < nodes->nb_nics; i++) {
-		const char *name = nodes->nics[i]->conf.name;
-
-		print_stats(out, name, nic_stat_descs, &nodes->nics[i]->stats);
+		print_nic(out, nodes->nics[i]);
 		if (nodes->has_fault[i])
-			print_stats(out, name, fault_stat_descs,
+			print_stats(out, nodes->nics[i]->conf.name, fault_stat_descs,
 			            port_fault_stats(nodes->host_ports[i]));
 	}
 	for (uint32_t i = 0; i < nodes->nb_switches; i++) {
@@ -287,4 +241,37 @@ nodes_print_stats(const struct nodes *nodes, FILE *out)
 			            switch_port_stats(sw->sw, p));
 		}
 	}
+}
+
+struct snapshot {
+	const struct nodes *nodes;
+	FILE *out;
+};
+
+static void
+take_snapshot(void *arg, uint64_t now_ns)
+{
+	struct snapshot *s = arg;
+
+	(void)now_ns;
+	nodes_print_stats(s->nodes, s->out);
+}
+
+void
+nodes_log_stats(const struct nodes *nodes)
+{
+	char *text, *line, *rest = NULL;
+	size_t size;
+	struct snapshot s = {.nodes = nodes, .out = open_memstream(&text, &size)};
+
+	if (!s.out) {
+		log_error("counters: %s", strerror(errno));
+		return;
+	}
+	/* On the worker, between two turns, so that they fit each other; some microseconds. */
+	worker_call(nodes->worker, take_snapshot, &s);
+	fclose(s.out);
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		log_info("%s", line);
+	free(text);
 }

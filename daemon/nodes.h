@@ -47,5 +47,7 @@ void nodes_free(struct nodes *nodes);
 
 /** Write all counters that are not 0, a line each. The worker has stopped. */
 void nodes_print_stats(const struct nodes *nodes, FILE *out);
+/** Log them. The worker runs. */
+void nodes_log_stats(const struct nodes *nodes);
 
 #endif

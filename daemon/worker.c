@@ -74,6 +74,16 @@ struct worker {
 	struct worker_stats stats;
 };
 
+const struct stat_desc worker_stat_descs[] = {
+	{"turns", offsetof(struct worker_stats, turns)},
+	{"idle_turns", offsetof(struct worker_stats, idle_turns)},
+	{"yields", offsetof(struct worker_stats, yields)},
+	{"slow_yields", offsetof(struct worker_stats, slow_yields)},
+	{"sleeps", offsetof(struct worker_stats, sleeps)},
+	{"calls", offsetof(struct worker_stats, calls)},
+	{NULL},
+};
+
 uint64_t
 worker_clock_ns(void)
 {

@@ -8,6 +8,7 @@
 #include "bell.h"
 #include "node.h"
 #include "port.h"
+#include "stat.h"
 
 /**
  * @file
@@ -34,6 +35,8 @@ struct worker_stats {
 	uint64_t sleeps;
 	uint64_t calls;
 };
+
+extern const struct stat_desc worker_stat_descs[];
 
 /** @return NULL and errno. The name stays the caller's. */
 struct worker *worker_create(const struct worker_conf *conf);

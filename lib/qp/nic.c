@@ -43,6 +43,7 @@ nic_create(const struct nic_conf *conf, uint64_t now_ns)
 	if (!nic)
 		return NULL;
 	nic->conf = *conf;
+	assert(nic_engine_stats_fit(nic));
 	nic->now_ns = now_ns;
 	nic->mr_generation = 1;
 	nic->gids[0] = link_local(conf->mac);

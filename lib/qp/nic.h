@@ -19,6 +19,7 @@
 #include "wire.h"
 
 struct batch;
+struct qp;
 
 /** Entries of the GID table. Index 0 is the link-local address made of the MAC. */
 #define NIC_MAX_GIDS 16
@@ -63,6 +64,19 @@ struct nic_stats {
 	uint64_t bad[WIRE_BAD_NB]; /**< by enum wire_bad */
 	uint64_t drop[DROP_NB];
 };
+
+extern const struct stat_desc nic_stat_descs[];
+
+/** Engines of a NIC's QPs, whose counters lie in their states. */
+enum nic_engine {
+	NIC_ENGINE_REL,       /**< of RC */
+	NIC_ENGINE_REL_DGRAM, /**< of UC and UD */
+	NIC_ENGINE_CC,
+	NIC_ENGINE_LB,
+	NIC_ENGINE_NB,
+};
+/** Counters of one engine at most. */
+#define NIC_ENGINE_STATS_MAX 32
 
 /** What the driver does for a NIC, on its thread and never blocking. */
 struct nic_driver {
@@ -119,6 +133,8 @@ struct nic {
 	struct batch *batch;   /**< packets, copies and completions of the present burst */
 	struct nic_stats stats;
 	uint64_t now_ns; /**< of the present turn */
+	/** Of engines of QPs that are gone. */
+	uint64_t ended_stats[NIC_ENGINE_NB][NIC_ENGINE_STATS_MAX];
 };
 
 static inline void
@@ -133,6 +149,16 @@ struct nic *nic_create(const struct nic_conf *conf, uint64_t now_ns);
 
 /** All QPs and registrations must be gone. */
 void nic_destroy(struct nic *nic);
+
+/** Names of an engine's counters; NULL if it has none. */
+const struct stat_desc *nic_engine_stat_descs(const struct nic *nic, enum nic_engine which);
+/** Their sums over all QPs, also those that are gone; in the order of the names. */
+void nic_engine_stats(const struct nic *nic, enum nic_engine which,
+                      uint64_t sums[NIC_ENGINE_STATS_MAX]);
+/** Add those of one QP. */
+void nic_add_engine_stats(const struct qp *qp, uint64_t sums[NIC_ENGINE_NB][NIC_ENGINE_STATS_MAX]);
+/** Whether no engine has more than NIC_ENGINE_STATS_MAX. */
+bool nic_engine_stats_fit(const struct nic *nic);
 
 /** Bytes of a path MTU code, 1 to 5. */
 static inline uint32_t

@@ -201,9 +201,11 @@ qp_create(struct nic *nic, const struct qp_init *init)
 	return qp;
 }
 
+/* Its engines' states are cleared or freed next. */
 static void
 stop(struct qp *qp)
 {
+	nic_add_engine_stats(qp, qp->nic->ended_stats);
 	sched_remove(&qp->nic->sched, &qp->sched);
 	list_del(&qp->resp_link);
 	list_del(&qp->done_link);
