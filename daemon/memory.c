@@ -257,19 +257,31 @@ static const struct mem_ops vm_ops = {.read = vm_read, .write = vm_write};
 
 /* ---- registrations ---- */
 
+/* Pages are made in steps of so many bytes, and for so long at a registration. Our choice. */
+#define POPULATE_STEP_BYTES (UINT64_C(4) << 20)
+#define POPULATE_NS UINT64_C(100000000)
+
 /*
- * Make the pages of a mapped run now, on this thread, so that the worker never waits for them.
+ * Make the pages of a mapped run now, on this thread, so that the worker does not wait for them: as
+ * far as there is time, for other applications wait, too. The worker makes what is left.
  */
 static int
-populate(const struct mem_seg *seg)
+populate(const struct mem_seg *seg, uint64_t deadline_ns)
 {
 	uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
-	uintptr_t first = (uintptr_t)seg->map & ~mask;
+	uintptr_t at = (uintptr_t)seg->map & ~mask;
 	uintptr_t end = ((uintptr_t)seg->map + seg->len + mask) & ~mask;
 
-	/* EINVAL: older than Linux 5.14. The worker makes them, then. */
-	if (madvise((void *)first, end - first, MADV_POPULATE_WRITE) < 0 && errno != EINVAL)
-		return errno == EFAULT || errno == EHWPOISON ? EFAULT : ENOMEM;
+	while (at < end && worker_clock_ns() < deadline_ns) {
+		size_t len = end - at < POPULATE_STEP_BYTES ? end - at : POPULATE_STEP_BYTES;
+
+		/* EINVAL: older than Linux 5.14. */
+		if (madvise((void *)at, len, MADV_POPULATE_WRITE) < 0)
+			return errno == EINVAL                         ? 0
+			       : errno == EFAULT || errno == EHWPOISON ? EFAULT
+			                                               : ENOMEM;
+		at += len;
+	}
 	return 0;
 }
 
@@ -300,7 +312,7 @@ free_mr(struct mr_obj *m)
 
 /* One run of the request; the runs before it end at va. */
 static int
-take_seg(struct mr_obj *m, const struct ctl_seg *in, uint32_t i, uint64_t va)
+take_seg(struct mr_obj *m, const struct ctl_seg *in, uint32_t i, uint64_t va, uint64_t deadline_ns)
 {
 	struct client *client = m->obj.client;
 	struct mem_seg *seg = &m->segs[i];
@@ -324,17 +336,17 @@ take_seg(struct mr_obj *m, const struct ctl_seg *in, uint32_t i, uint64_t va)
 	seg->map = b->map + in->offset;
 	m->backings[i] = b;
 	b->obj.nb_refs++;
-	return populate(seg);
+	return populate(seg, deadline_ns);
 }
 
 /* The runs cover [va, va + length) exactly. */
 static int
 take_segs(struct mr_obj *m, const struct ctl_mr *msg)
 {
-	uint64_t va = msg->va;
+	uint64_t va = msg->va, deadline_ns = worker_clock_ns() + POPULATE_NS;
 
 	for (uint32_t i = 0; i < msg->nb_segs; i++) {
-		int err = take_seg(m, &msg->seg[i], i, va);
+		int err = take_seg(m, &msg->seg[i], i, va, deadline_ns);
 
 		if (err)
 			return err;

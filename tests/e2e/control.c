@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -307,6 +309,33 @@ runs_of_a_registration_cover_it(void)
 	app_close(&app);
 }
 
+/* To make all its pages would take seconds in which nobody else is served. */
+static void
+a_large_registration_takes_a_short_time(void)
+{
+	const uint64_t len = UINT64_C(4) << 30, va = UINT64_C(1) << 32;
+	union ctl_msg msg;
+	struct reply reply;
+	struct app app;
+	struct stat st;
+	int fd, status;
+
+	app_open(&app, true);
+	msg.mr = (struct ctl_mr){.pd = app_pd(&app),
+	                         .access = SHM_ACCESS_LOCAL_WRITE,
+	                         .va = va,
+	                         .length = len,
+	                         .iova = va,
+	                         .nb_segs = 1,
+	                         .seg = {{.va = va, .length = len}}};
+	msg.mr.seg[0].backing = app_backing(&app, len, &fd);
+	status = ctl_request(app.sock, CTL_REG_MR, &msg, sizeof(msg.mr), -1, &reply);
+	verdict(status == 0 && fstat(fd, &st) == 0 && (uint64_t)st.st_blocks * 512 < len,
+	        "of 4 GB never touched, few pages are made at once");
+	close(fd);
+	app_close(&app);
+}
+
 static void
 objects_in_use_stay(void)
 {
@@ -327,8 +356,7 @@ objects_in_use_stay(void)
 	msg = (union ctl_msg){.srq = {.pd = pd, .max_wr = 5, .max_sge = 1}};
 	ctl_request(app.sock, CTL_CREATE_SRQ, &msg, sizeof(msg.srq), -1, &reply);
 	srq = msg.srq.handle;
-	verdict(reply.status == 0 && msg.srq.ring.nb_slots == 8,
-	        "an SRQ has a ring");
+	verdict(reply.status == 0 && msg.srq.ring.nb_slots == 8, "an SRQ has a ring");
 
 	verdict(app_handle(&app, CTL_FREE_CHANNEL, channel) == EBUSY, "the CQ uses the channel");
 	verdict(app_handle(&app, CTL_DESTROY_CQ, cq) == EBUSY, "the QP uses the CQ");
@@ -608,6 +636,7 @@ main(void)
 	backings_are_sealed_memory();
 	a_new_backing_is_shared_and_keeps_its_size();
 	runs_of_a_registration_cover_it();
+	a_large_registration_takes_a_short_time();
 	objects_in_use_stay();
 	sizes_of_queues_have_limits();
 	an_application_can_have_so_many_objects();
