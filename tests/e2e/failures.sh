@@ -25,6 +25,20 @@ code=$?
 [ $code != 0 ] && [ $code -lt 124 ] && [ "$(grep -c weft "$e2e_dir/client")" = 1 ]
 verdict $? "no daemon: weft-run says so in one line" "$(grep weft "$e2e_dir/client")"
 
+# What isn't there, whether a daemon is or not.
+while read -r want word; do
+	(WEFT_SOCKET=$e2e_dir/none.sock run "$word") >"$e2e_dir/client" 2>&1
+	code=$?
+	[ $code = "$want" ] && grep -q "^weft-run: $word: " "$e2e_dir/client"
+	verdict $? "weft-run $word: $want" "$(cat "$e2e_dir/client")"
+done <<ROWS
+127 no-such-program
+127 $e2e_dir/no-such-program
+126 /etc/passwd
+ROWS
+(run --version) >"$e2e_dir/client" 2>&1 && grep -q '^weft-run [0-9]' "$e2e_dir/client"
+verdict $? "weft-run --version" "$(cat "$e2e_dir/client")"
+
 e2e_start
 
 # A GID index that doesn't exist.

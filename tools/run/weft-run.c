@@ -14,10 +14,13 @@ static const char usage[] =
 	"\n"
 	"Runs an unmodified verbs program on the devices of the weft daemons that are running.\n"
 	"\n"
+	"  -h, --help     this text\n"
+	"  -V, --version  the version\n"
+	"\n"
 	"environment:\n"
 	"  WEFT_SOCKET       only these daemons: socket paths or names, separated by commas\n"
 	"  WEFT_RUNTIME_DIR  folder of the daemons' sockets, instead of the user's and the "
-        "system's\n"
+	"system's\n"
 	"  WEFT_REMAP=0      leave the memory that PROG registers where it is (slower)\n"
 	"  WEFT_PRELOAD      libraries to load before the shim, such as libasan.so\n";
 
@@ -65,6 +68,43 @@ set_preload(const char *shim)
 	return err;
 }
 
+/** Whether execvp would find something to start; errno if not. */
+static bool
+find_program(const char *name)
+{
+	const char *path = getenv("PATH");
+	char *list, *rest = NULL;
+	bool found = false;
+	int err = ENOENT;
+
+	if (strchr(name, '/'))
+		return access(name, X_OK) == 0;
+	list = strdup(path ? path : "/bin:/usr/bin");
+	for (char *dir = list ? strtok_r(list, ":", &rest) : NULL; dir && !found;
+	     dir = strtok_r(NULL, ":", &rest)) {
+		char file[PATH_MAX];
+
+		if (snprintf(file, sizeof(file), "%s/%s", dir, name) >= (int)sizeof(file))
+			continue;
+		found = access(file, X_OK) == 0;
+		if (!found && errno == EACCES)
+			err = EACCES;
+	}
+	free(list);
+	errno = err;
+	return found;
+}
+
+/** Say why a program cannot be started. @return the exit code, as shells have it. */
+static int
+cannot_start(const char *name)
+{
+	int code = errno == ENOENT ? 127 : 126;
+
+	fprintf(stderr, "weft-run: %s: %s\n", name, strerror(errno));
+	return code;
+}
+
 static bool
 any_device(void *arg, const char *path, const struct ctl_list *list)
 {
@@ -83,6 +123,10 @@ main(int argc, char **argv)
 		fputs(usage, stdout);
 		return 0;
 	}
+	if (argc > 1 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)) {
+		puts("weft-run " WEFT_VERSION);
+		return 0;
+	}
 	if (argc > 1 && strcmp(argv[1], "--") == 0)
 		prog++;
 	else if (argc > 1 && argv[1][0] == '-') {
@@ -93,6 +137,8 @@ main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 2;
 	}
+	if (!find_program(prog[0]))
+		return cannot_start(prog[0]);
 	if (!find_shim(shim)) {
 		fprintf(stderr, "weft-run: libibverbs.so.1 of weft is not where it was built or "
 		                "installed\n");
@@ -111,7 +157,5 @@ main(int argc, char **argv)
 		return 1;
 	}
 	execvp(prog[0], prog);
-	fprintf(stderr, "weft-run: %s: %s\n", prog[0], strerror(errno));
-	/* As shells have it. */
-	return errno == ENOENT ? 127 : 126;
+	return cannot_start(prog[0]);
 }
