@@ -359,6 +359,7 @@ struct mr_op {
 	struct mr_obj *m;
 	const struct ctl_mr *reg; /* NULL: a window */
 	uint32_t type;            /* of the window */
+	uint32_t key;             /* out: of a window it changes, on the worker, with each bind */
 	int err;
 };
 
@@ -376,6 +377,8 @@ create_mr(void *arg, uint64_t now_ns)
 	else
 		m->mr = mr_create_window(nic, m->pd->obj.handle, op->type);
 	op->err = m->mr ? 0 : errno;
+	if (m->mr)
+		op->key = m->mr->key;
 }
 
 static int
@@ -416,7 +419,7 @@ add_mr(struct client *client, struct mr_op *op, enum obj_kind kind)
 	worker_call(worker, create_mr, op);
 	if (op->err)
 		return op->err;
-	err = obj_add(client, &m->obj, kind, m->mr->key >> 8);
+	err = obj_add(client, &m->obj, kind, op->key >> 8);
 	if (err) {
 		worker_call(worker, forget_mr, op);
 		return err;
@@ -465,7 +468,7 @@ handle_reg_mr(struct request *req)
 		free_mr(op.m);
 		return err;
 	}
-	msg->key = op.m->mr->key;
+	msg->key = op.key;
 	return 0;
 }
 
@@ -499,7 +502,7 @@ handle_alloc_mw(struct request *req)
 		free_mr(op.m);
 		return err;
 	}
-	msg->key = op.m->mr->key;
+	msg->key = op.key;
 	msg->zero = 0;
 	return 0;
 }
