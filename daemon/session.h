@@ -73,6 +73,9 @@ struct request {
 /** Give a descriptor to the application; close tells that we do not keep it. */
 void request_give_fd(struct request *req, int fd, bool close);
 
+/** Undo CTL_OPEN; the client's objects are gone. */
+void device_close(struct client *client);
+
 /** A connection was made. Takes the socket. */
 void client_create(struct control *control, int fd);
 /** It ends: everything is destroyed. */
@@ -90,6 +93,8 @@ int obj_add(struct client *client, struct obj *obj, enum obj_kind kind, uint32_t
 int obj_destroy(struct obj *obj);
 /** For handlers of a ctl_handle request: the same by handle; EINVAL if there is no such object. */
 int obj_destroy_handle(struct request *req, enum obj_kind kind);
+/** All of a kind; nothing uses them any more. */
+void obj_destroy_all(struct client *client, enum obj_kind kind);
 
 /* ---- mailboxes ---- */
 
@@ -109,30 +114,28 @@ extern const struct nic_driver client_driver;
 
 /* ---- handlers: 0 or a positive errno ---- */
 
+/* device.c */
 int handle_list(struct request *req);
 int handle_open(struct request *req);
 int handle_query_port(struct request *req);
 int handle_query_gid(struct request *req);
-/* queues.c */
+/* obj_cq.c */
 int handle_new_channel(struct request *req);
-int handle_free_channel(struct request *req);
 int handle_create_cq(struct request *req);
 int handle_resize_cq(struct request *req);
-int handle_destroy_cq(struct request *req);
+/* obj_srq.c */
 int handle_create_srq(struct request *req);
 int handle_modify_srq(struct request *req);
 int handle_query_srq(struct request *req);
-int handle_destroy_srq(struct request *req);
+/* obj_qp.c */
 int handle_create_qp(struct request *req);
 int handle_modify_qp(struct request *req);
 int handle_query_qp(struct request *req);
-int handle_destroy_qp(struct request *req);
-/* memory.c */
+/* obj_backing.c */
 int handle_alloc_pd(struct request *req);
-int handle_dealloc_pd(struct request *req);
 int handle_new_backing(struct request *req);
 int handle_add_backing(struct request *req);
-int handle_free_backing(struct request *req);
+/* obj_mr.c */
 int handle_reg_mr(struct request *req);
 int handle_dereg_mr(struct request *req);
 int handle_alloc_mw(struct request *req);
@@ -140,8 +143,8 @@ int handle_dealloc_mw(struct request *req);
 
 /* ---- how objects end ---- */
 
-extern const struct obj_ops pd_ops, backing_ops, mr_ops;          /* memory.c */
-extern const struct obj_ops channel_ops, cq_ops, srq_ops, qp_ops; /* queues.c */
+extern const struct obj_ops pd_ops, backing_ops, mr_ops;
+extern const struct obj_ops channel_ops, cq_ops, srq_ops, qp_ops;
 
 /** On the worker: an armed CQ, whose events have this mark, got an entry. */
 void cq_obj_notify(struct outbox_mark *events);

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "session.h"
+
+/* Devices: which there are, what each is, and what a client has once it opened one. */
+
+int
+handle_list(struct request *req)
+{
+	const struct control *control = req->client->control;
+	struct ctl_list *list = &req->msg->list;
+
+	memset(&list->nb_devices, 0, sizeof(*list) - sizeof(list->hdr));
+	list->version = WEFT_ABI_VERSION;
+	list->nb_devices = control->nb_devices;
+	for (uint32_t i = 0; i < control->nb_devices; i++) {
+		snprintf(list->device[i].name, WEFT_NAME_LEN, "%s", control->devices[i].name);
+		list->device[i].guid = control->devices[i].guid;
+	}
+	return 0;
+}
+
+static struct device *
+find_device(const struct control *control, const char name[WEFT_NAME_LEN])
+{
+	for (uint32_t i = 0; i < control->nb_devices; i++) {
+		if (strncmp(control->devices[i].name, name, WEFT_NAME_LEN) == 0)
+			return &control->devices[i];
+	}
+	return NULL;
+}
+
+/* Whether fd is the memory of this process, for reading and writing. */
+static bool
+is_memory_of(int fd, pid_t pid)
+{
+	char link[32], path[256], want[32];
+	struct statfs fs;
+	ssize_t len;
+	size_t want_len;
+
+	if (fstatfs(fd, &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC)
+		return false;
+	if ((fcntl(fd, F_GETFL) & (O_ACCMODE | O_PATH)) != O_RDWR)
+		return false;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, sizeof(path) - 1);
+	if (len < 0)
+		return false;
+	path[len] = '\0';
+	want_len = (size_t)snprintf(want, sizeof(want), "/%d/mem", (int)pid);
+	return (size_t)len >= want_len && strcmp(path + (size_t)len - want_len, want) == 0;
+}
+
+struct add_client {
+	struct client *client;
+	int err;
+};
+
+static void
+add_to_worker(void *arg, uint64_t now_ns)
+{
+	struct add_client *op = arg;
+
+	op->client->bells.rung_ns = now_ns;
+	op->err = -worker_add_client(op->client->device->worker, &op->client->bells);
+}
+
+static void
+del_from_worker(void *arg, uint64_t now_ns)
+{
+	struct client *client = arg;
+
+	(void)now_ns;
+	worker_del_client(client->device->worker, &client->bells);
+}
+
+/* What an open client has, in order; undone by close_device in reverse. */
+static int
+open_device(struct client *client, struct device *device, int *events_fd)
+{
+	struct add_client op = {.client = client};
+	uint64_t page;
+	int err;
+
+	err = -arena_init(&client->arena);
+	if (err)
+		return err;
+	err = -arena_alloc(&client->arena, sizeof(struct shm_bell), &page);
+	if (err)
+		goto no_page;
+	assert(page == 0);
+	client->bells.page = (struct shm_bell *)(void *)client->arena.base;
+	client->bells.wake_fd = eventfd(0, EFD_CLOEXEC);
+	if (client->bells.wake_fd < 0) {
+		err = errno;
+		goto no_page;
+	}
+	client->device = device;
+	err = mailbox_open(&client->events, client, OUTBOX_EVENTS, events_fd);
+	if (err)
+		goto no_events;
+	worker_call(device->worker, add_to_worker, &op);
+	err = op.err;
+	if (!err)
+		return 0;
+	mailbox_close(&client->events);
+	close(*events_fd);
+no_events:
+	client->device = NULL;
+	close(client->bells.wake_fd);
+no_page:
+	arena_fini(&client->arena);
+	return err;
+}
+
+void
+device_close(struct client *client)
+{
+	worker_call(client->device->worker, del_from_worker, client);
+	mailbox_close(&client->events);
+	close(client->bells.wake_fd);
+	arena_fini(&client->arena);
+}
+
+int
+handle_open(struct request *req)
+{
+	struct client *client = req->client;
+	const struct ctl_open *open = &req->msg->open;
+	struct ctl_opened *opened = &req->msg->opened;
+	struct device *device;
+	int events_fd, uffd, err;
+
+	if (client->device)
+		return EINVAL;
+	if (open->version != WEFT_ABI_VERSION)
+		return EPROTONOSUPPORT;
+	device = find_device(client->control, open->device);
+	if (!device)
+		return ENODEV;
+	if (req->fd >= 0 && !is_memory_of(req->fd, client->pid))
+		return EBADF;
+	err = open_device(client, device, &events_fd);
+	if (err)
+		return err;
+	client->mem_fd = req->fd;
+	req->fd = -1;
+	log_debug("%s: opened by pid %d, uid %u", device->name, (int)client->pid,
+	          (unsigned int)client->uid);
+
+	memset(&opened->arena_bytes, 0, sizeof(*opened) - sizeof(opened->hdr));
+	opened->arena_bytes = ARENA_BYTES;
+	opened->guid = device->guid;
+	memcpy(opened->mac, device->nic->conf.mac, sizeof(opened->mac));
+	opened->nb_gids = (uint16_t)device->nic->nb_gids;
+	opened->max_qp_total = CONTROL_MAX_QP_TOTAL;
+	opened->max_mr_size = MR_MAX_BYTES;
+	opened->pid = (uint32_t)getpid();
+	request_give_fd(req, client->arena.fd, false);
+	request_give_fd(req, client->bells.wake_fd, false);
+	request_give_fd(req, events_fd, true);
+	/* It lets an application stop the kernel at its pages: the operator decides who may. */
+	uffd = client->control->userfaultfd
+	               ? openat(AT_FDCWD, "/dev/userfaultfd", O_RDWR | O_CLOEXEC)
+	               : -1;
+	if (uffd >= 0)
+		request_give_fd(req, uffd, true);
+	return 0;
+}
+
+int
+handle_query_port(struct request *req)
+{
+	const struct nic *nic = req->client->device->nic;
+	struct ctl_port *port = &req->msg->port;
+
+	memset(&port->state, 0, sizeof(*port) - sizeof(port->hdr));
+	port->state = 4;
+	port->max_mtu = 5;
+	port->active_mtu = nic->active_mtu;
+	port->speed_mbps = (uint32_t)(nic->conf.line_rate_bps / 1000000);
+	port->nb_qkey_violations = nic->stats.drop[DROP_QKEY];
+	port->nb_pkey_violations = nic->stats.drop[DROP_PKEY];
+	return 0;
+}
+
+int
+handle_query_gid(struct request *req)
+{
+	static const struct ip_addr empty;
+	const struct nic *nic = req->client->device->nic;
+	struct ctl_gid *gid = &req->msg->gid;
+	uint32_t index = gid->index;
+
+	if (index >= nic->nb_gids)
+		return EINVAL;
+	memcpy(gid->gid, nic->gids[index].b, sizeof(gid->gid));
+	gid->valid = memcmp(&nic->gids[index], &empty, sizeof(empty)) != 0;
+	return 0;
+}
