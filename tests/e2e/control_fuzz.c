@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Hostile applications: requests made of noise, requests that are almost right, rings and doorbells
- * full of noise, processes that are killed at any moment. The daemon stays alive, serves others
- * meanwhile, and nothing is left at the end. WEFT_SEED repeats a run.
+ * full of noise, also while the daemon reads them, processes that are killed at any moment. The
+ * daemon stays alive, serves others meanwhile, and nothing is left at the end. WEFT_SEED repeats a
+ * run.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +22,7 @@
 
 #include "ctl.h"
 
-static uint64_t state;
+static _Thread_local uint64_t state;
 /* Granted requests of all processes by operation: a fuzzer that gets nothing tests nothing. */
 static _Atomic uint32_t *granted;
 
@@ -424,14 +427,38 @@ connect_qp(struct app *app)
 	eventfd_write(app->bell_fd, 1);
 }
 
+/* What it writes while the daemon reads: what was checked is no longer there. */
+struct racer {
+	struct app *app;
+	uint64_t seed;
+	atomic_bool stop;
+	pthread_t thread;
+};
+
+static void *
+race(void *arg)
+{
+	struct racer *racer = arg;
+
+	state = racer->seed;
+	while (!atomic_load(&racer->stop)) {
+		scribble(racer->app);
+		nanosleep(&(struct timespec){.tv_nsec = below(20000)}, NULL);
+	}
+	return NULL;
+}
+
 /* One hostile application, until its rounds are over or somebody kills it. */
 static void
 run_application(uint32_t rounds)
 {
 	struct app app;
+	struct racer racer = {.app = &app, .seed = rnd()};
+	bool has_racer = below(2);
 
 	memset(handles, 0, sizeof(handles));
 	app_open(&app, true);
+	has_racer = has_racer && pthread_create(&racer.thread, NULL, race, &racer) == 0;
 	for (uint32_t i = 0; i < rounds; i++) {
 		/* Creations are a bit more likely, so that there is something to hurt. */
 		static const enum ctl_op likely[] = {CTL_ALLOC_PD,   CTL_CREATE_CQ, CTL_CREATE_QP,
@@ -459,6 +486,9 @@ run_application(uint32_t rounds)
 		if (below(4) == 0)
 			scribble(&app);
 	}
+	atomic_store(&racer.stop, true);
+	if (has_racer)
+		pthread_join(racer.thread, NULL);
 	if (below(2))
 		app_close(&app);
 }
