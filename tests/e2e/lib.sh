@@ -24,8 +24,9 @@ e2e_deaths=0
 e2e_pids=
 dev0=weft0
 dev1=weft1
-# Ports for the programs' own TCP exchange; two tests at once don't meet.
-e2e_port=$((20000 + $$ % 2000 * 20))
+# Ports for the programs' own TCP exchange: two tests at once don't meet, and no client of anything
+# has one of them, as Linux gives those from 32768 on.
+e2e_port=$((20000 + $$ % 390 * 32))
 e2e_dir=$(mktemp -d)
 chmod 700 "$e2e_dir"
 
