@@ -73,6 +73,16 @@ wait_for_end(void *arg)
 	return NULL;
 }
 
+static bool
+is_all_sevens(const char *buf)
+{
+	for (size_t i = 0; i < BYTES; i++) {
+		if (buf[i] != 7)
+			return false;
+	}
+	return true;
+}
+
 /* Under weft-run, with two threads: register memory. Is it moved? */
 static int
 register_memory(void)
@@ -81,7 +91,9 @@ register_memory(void)
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
+	struct ibv_mr *mr;
 	pthread_t thread;
+	int result = FAILED;
 
 	if (buf == MAP_FAILED || !list || !list[0] ||
 	    pthread_create(&thread, NULL, wait_for_end, NULL))
@@ -89,13 +101,13 @@ register_memory(void)
 	memset(buf, 7, BYTES);
 	ctx = ibv_open_device(list[0]);
 	pd = ctx ? ibv_alloc_pd(ctx) : NULL;
-	if (!pd || !ibv_reg_mr(pd, buf, BYTES, IBV_ACCESS_LOCAL_WRITE))
+	mr = pd ? ibv_reg_mr(pd, buf, BYTES, IBV_ACCESS_LOCAL_WRITE) : NULL;
+	if (mr && is_all_sevens(buf))
+		result = is_moved(buf) ? MOVED : NOT_MOVED;
+	if (!mr || ibv_dereg_mr(mr) || ibv_dealloc_pd(pd) || ibv_close_device(ctx))
 		return FAILED;
-	for (size_t i = 0; i < BYTES; i++) {
-		if (buf[i] != 7)
-			return FAILED;
-	}
-	return is_moved(buf) ? MOVED : NOT_MOVED;
+	ibv_free_device_list(list);
+	return result;
 }
 
 /* What register_memory returns to an ordinary user; UNREACHABLE if he may not run our programs. */
