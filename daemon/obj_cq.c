@@ -54,9 +54,7 @@ no_mailbox:
 
 struct cq_op {
 	struct cq_obj *q;
-	struct shm_cq *ring;
-	uint32_t slots;
-	uint64_t cookie;
+	struct cq_resize to;
 	int err;
 };
 
@@ -66,7 +64,7 @@ resize_cq(void *arg, uint64_t now_ns)
 	struct cq_op *op = arg;
 
 	(void)now_ns;
-	op->err = -cq_resize(op->q->cq, op->ring, op->slots);
+	op->err = -cq_resize(op->q->cq, &op->to);
 }
 
 static int
@@ -163,18 +161,21 @@ handle_resize_cq(struct request *req)
 
 	if (!q || msg->nb_cqe == 0 || msg->nb_cqe > WEFT_MAX_CQE)
 		return EINVAL;
-	op.slots = slots_of(msg->nb_cqe);
-	err = new_ring(client, &ring, SHM_CQ_SLOTS, op.slots, sizeof(struct shm_cqe), &msg->ring);
+	op.to.nb_slots = slots_of(msg->nb_cqe);
+	err = new_ring(client, &ring, SHM_CQ_SLOTS, op.to.nb_slots, sizeof(struct shm_cqe),
+	               &msg->ring);
 	if (err)
 		return err;
-	op.ring = ring_at(client, &ring);
-	worker_call(client->device->worker, resize_cq, &op);
+	op.to.ring = ring_at(client, &ring);
+	do
+		worker_call(client->device->worker, resize_cq, &op);
+	while (op.err == EAGAIN);
 	if (op.err) {
 		free_ring(client, &ring);
 		return op.err;
 	}
 	free_ring(client, &q->ring);
 	q->ring = ring;
-	msg->nb_cqe = op.slots;
+	msg->nb_cqe = op.to.nb_slots;
 	return 0;
 }

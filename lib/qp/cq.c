@@ -37,21 +37,28 @@ cq_used(const struct cq *cq)
 }
 
 int
-cq_resize(struct cq *cq, struct shm_cq *ring, uint32_t nb_slots)
+cq_resize(struct cq *cq, struct cq_resize *to)
 {
-	uint32_t used = cq_used(cq);
+	uint32_t used = cq_used(cq), head = cq->tail - used;
 
-	assert(nb_slots && !(nb_slots & (nb_slots - 1)));
-	if (used > cq->nb_slots || used > nb_slots)
+	assert(to->nb_slots && !(to->nb_slots & (to->nb_slots - 1)));
+	if (used > cq->nb_slots || used > to->nb_slots)
 		return -EINVAL;
-	for (uint32_t i = cq->tail - used; i != cq->tail; i++)
-		*cq_slot(ring, nb_slots, i) = *cq_slot(cq->ring, cq->nb_slots, i);
-	atomic_store(&ring->ring.head, cq->tail - used);
-	atomic_store(&ring->armed, atomic_load(&cq->ring->armed));
-	atomic_store(&ring->overrun, cq->overrun);
-	atomic_store_explicit(&ring->ring.tail, cq->tail, memory_order_release);
-	cq->ring = ring;
-	cq->nb_slots = nb_slots;
+	/* What was taken since the last call need not be copied. */
+	if (!to->begun || (int32_t)(head - to->next) > 0)
+		to->next = head;
+	to->begun = true;
+	for (uint32_t n = 0; n < CQ_RESIZE_CQES && to->next != cq->tail; n++, to->next++)
+		*cq_slot(to->ring, to->nb_slots, to->next) =
+			*cq_slot(cq->ring, cq->nb_slots, to->next);
+	if (to->next != cq->tail)
+		return -EAGAIN;
+	atomic_store(&to->ring->ring.head, head);
+	atomic_store(&to->ring->armed, atomic_load(&cq->ring->armed));
+	atomic_store(&to->ring->overrun, cq->overrun);
+	atomic_store_explicit(&to->ring->ring.tail, cq->tail, memory_order_release);
+	cq->ring = to->ring;
+	cq->nb_slots = to->nb_slots;
 	return 0;
 }
 

@@ -25,8 +25,21 @@ struct cq *cq_create(struct shm_cq *ring, uint32_t nb_slots, uint32_t channel, u
                      void *owner);
 /** -EBUSY while a QP completes here. The ring is the caller's to free. */
 int cq_destroy(struct cq *cq);
-/** Move to another ring, with the entries not yet taken; -EINVAL if they do not fit. */
-int cq_resize(struct cq *cq, struct shm_cq *ring, uint32_t nb_slots);
+/** Entries that go to another ring in one call: others wait meanwhile. Source: our choice. */
+#define CQ_RESIZE_CQES 2048
+/** A change to another ring, that the caller laid out and zeroed. */
+struct cq_resize {
+	struct shm_cq *ring;
+	uint32_t nb_slots; /**< power of two */
+	uint32_t next;     /**< entry to copy next */
+	bool begun;        /**< false at first */
+};
+/**
+ * Move to another ring, with the entries not yet taken.
+ *
+ * @return 0; -EAGAIN: call again, until then the old ring is in use; -EINVAL if they do not fit.
+ */
+int cq_resize(struct cq *cq, struct cq_resize *to);
 
 /**
  * Write one entry and notify if armed. The caller has moved the data before.

@@ -77,8 +77,8 @@ Test(cq, resize_keeps_what_is_unread_and_armed)
 	big = aligned_alloc(64, SHM_CQ_SLOTS + 512 * sizeof(struct shm_cqe));
 	memset(small, 0, SHM_CQ_SLOTS);
 	memset(big, 0, SHM_CQ_SLOTS);
-	cr_expect_eq(cq_resize(cq->cq, small, 16), -EINVAL);
-	cr_expect_eq(cq_resize(cq->cq, big, 512), 0);
+	cr_expect_eq(cq_resize(cq->cq, &(struct cq_resize){small, 16}), -EINVAL);
+	cr_expect_eq(cq_resize(cq->cq, &(struct cq_resize){big, 512}), 0);
 	free(cq->ring);
 	free(small);
 	cq->ring = big;
@@ -87,6 +87,45 @@ Test(cq, resize_keeps_what_is_unread_and_armed)
 	pair_post(&p, SHM_WR_WRITE, 20, 0, 0, 8);
 	for (uint64_t i = 3; i <= 20; i++)
 		pair_expect(&p, cq, i, SHM_WC_SUCCESS);
+	pair_close(&p);
+}
+
+Test(cq, moves_many_entries_in_parts_while_it_goes_on, .timeout = 20)
+{
+	const uint32_t nb = 3 * CQ_RESIZE_CQES;
+	struct app_conf ac = {.depth = 16384, .cq_depth = 16384};
+	struct cq_resize to = {.nb_slots = 32768};
+	struct pair p;
+	struct app_cq *cq = &p.qp[0].scq;
+	uint64_t nb_posted = 0, nb_taken = 0;
+	uint32_t nb_calls = 0;
+	int rc;
+
+	pair_open(&p, NULL, &ac);
+	while (nb_posted < nb)
+		pair_post(&p, SHM_WR_WRITE, nb_posted++, 0, 0, 8);
+	world_run(&p.w, 3000);
+	to.ring = aligned_alloc(64, SHM_CQ_SLOTS + to.nb_slots * sizeof(struct shm_cqe));
+	cr_assert(to.ring);
+	memset(to.ring, 0, SHM_CQ_SLOTS);
+	while ((rc = cq_resize(cq->cq, &to)) == -EAGAIN) {
+		nb_calls++;
+		/* Meanwhile some are taken and some come. */
+		for (int i = 0; i < 10; i++) {
+			pair_post(&p, SHM_WR_WRITE, nb_posted++, 0, 0, 8);
+			pair_expect(&p, cq, nb_taken++, SHM_WC_SUCCESS);
+		}
+		world_run(&p.w, 20);
+	}
+	cr_expect_eq(rc, 0);
+	cr_expect_geq(nb_calls, 2);
+	free(cq->ring);
+	cq->ring = to.ring;
+	cq->nb_slots = to.nb_slots;
+	pair_post(&p, SHM_WR_WRITE, nb_posted++, 0, 0, 8);
+	while (nb_taken < nb_posted)
+		pair_expect(&p, cq, nb_taken++, SHM_WC_SUCCESS);
+	pair_expect_none(cq);
 	pair_close(&p);
 }
 
