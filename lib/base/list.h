@@ -48,13 +48,6 @@ list_add_tail(struct list *pos, struct list *link)
 	pos->prev = link;
 }
 
-/** Put a link that is in no list behind pos; with a head as pos, at the list's front. */
-static inline void
-list_add_head(struct list *pos, struct list *link)
-{
-	list_add_tail(pos->next, link);
-}
-
 /** Take a link out of its list, if it is in one. */
 static inline void
 list_del(struct list *link)

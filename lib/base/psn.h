@@ -6,7 +6,8 @@
 
 /** PSNs, MSNs and QPNs have 24 bits on the wire. */
 #define PSN_MASK 0xffffffu
-/** What the host adds to a wire PSN to start the unwrapped count, so that psn - n never underflows. */
+/** What the host adds to a wire PSN to start the unwrapped count, so that psn - n never underflows.
+ */
 #define PSN_BIAS (UINT64_C(1) << 24)
 
 /**

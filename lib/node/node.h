@@ -12,10 +12,10 @@ struct node;
 struct node_ops {
 	/** n packets came in on this port; they are the node's now. n is at most NODE_BURST. */
 	void (*receive)(struct node *node, uint16_t port, struct pkt **pkts, uint32_t n,
-			uint64_t now_ns);
+	                uint64_t now_ns);
 	/** There is room for max packets on this port: which go? The caller owns them then. */
 	uint32_t (*send)(struct node *node, uint16_t port, struct pkt **pkts, uint32_t max,
-			 uint64_t now_ns);
+	                 uint64_t now_ns);
 	/** Deadlines that have come. Called once per turn, after receive and before send. */
 	void (*tick)(struct node *node, uint64_t now_ns);
 	/** When the node wants a turn without any packet: 0 = now, NEVER_NS = not at all. */

@@ -186,7 +186,6 @@ rel_timer(struct qp *qp, uint64_t now_ns)
 	qp->rel_ops->on_timer(qp->rel, now_ns, &out);
 	if (out.timeout) {
 		qp->error.nb_timeouts++;
-		qp->stats.timeouts++;
 		qp->nic->stats.local_ack_timeout_err++;
 	}
 	feed(qp, &out, false, now_ns);

@@ -30,7 +30,6 @@ static const char *const reason_text[QP_REASON_NB] = {
 	[QP_REASON_REQ_ACCESS] = "as responder: rkey, bounds or access rights",
 	[QP_REASON_REQ_ATOMIC] = "as responder: misaligned, or too many READs and atomics",
 	[QP_REASON_CQ_OVERRUN] = "completion queue overrun",
-	[QP_REASON_ADDRESS_GONE] = "the source address was removed",
 };
 
 /** What an AETH says, for people. */

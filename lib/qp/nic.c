@@ -82,8 +82,7 @@ nic_destroy(struct nic *nic)
 	assert(!nic->qps.nb_objs && !nic->keys.nb_objs);
 	while ((p = pkt_queue_pop(&nic->loop)))
 		pkt_free(&p, 1);
-	if (nic->neigh)
-		neigh_destroy(nic->neigh);
+	neigh_destroy(nic->neigh);
 	batch_destroy(nic->batch);
 	keytab_fini(&nic->qps);
 	keytab_fini(&nic->keys);

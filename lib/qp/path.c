@@ -40,10 +40,9 @@ lay_out(struct qp *qp, const struct shm_av *av)
 		.has_vlan = conf->has_vlan,
 		.tos = conf->traffic_class >= 0 ? (uint8_t)conf->traffic_class : av->traffic_class,
 		.ttl = conf->ttl ? conf->ttl : av->hop_limit,
-		.flow_label = av->flow_label & 0xfffff,
+		.flow_label = av->flow_label,
 	};
 
-	addr.tos &= 0xfc; /* ECN is the stack's */
 	if (!addr.ttl)
 		addr.ttl = 64;
 	memcpy(addr.dmac, qp->neigh->mac, sizeof(addr.dmac));
@@ -86,8 +85,6 @@ path_set(struct qp *qp, const struct shm_av *av, uint64_t now_ns)
 	qp->ud_av = *av;
 	lay_out(qp, av);
 	qp->has_path = true;
-	if (!neigh->valid)
-		neigh_want(nic->neigh, neigh, now_ns);
 	return 0;
 }
 

@@ -38,7 +38,6 @@ enum qp_reason {
 	QP_REASON_REQ_ACCESS,    /**< as responder: rkey, bounds or rights */
 	QP_REASON_REQ_ATOMIC,    /**< as responder: too many READs and atomics, or misaligned */
 	QP_REASON_CQ_OVERRUN,
-	QP_REASON_ADDRESS_GONE, /**< the source address was removed */
 	QP_REASON_NB,
 };
 
@@ -217,11 +216,7 @@ struct qp {
 		uint32_t peer_psn;
 		bool peer_spoke;
 		uint32_t nb_timeouts; /**< since progress */
-		uint64_t at_ns;
 	} error;
-	struct {
-		uint64_t tx_packets, retransmits, timeouts, nak_seq, rnr_nak, duplicates;
-	} stats;
 };
 
 /** Bring what a packet on its way in will touch nearer; NULL does nothing. */

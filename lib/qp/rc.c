@@ -72,7 +72,6 @@ nak_sequence(struct qp *qp, uint64_t psn, uint64_t now_ns)
 	uint64_t due = response_due(qp);
 	struct rel_ack ack = {.kind = REL_GAP, .cum = psn < due ? psn : due, .psn = psn};
 
-	qp->stats.nak_seq++;
 	qp->nic->stats.packet_seq_err++;
 	comp_answer(qp, &ack, now_ns);
 }
@@ -86,7 +85,6 @@ nak_rnr(struct qp *qp, uint64_t psn, uint8_t code, uint64_t now_ns)
 		return;
 	if (!acknowledge(qp, psn, psn, now_ns))
 		return;
-	qp->stats.rnr_nak++;
 	qp->nic->stats.rnr_nak_retry_err++;
 	if (qp->nb_rnr < UINT8_MAX)
 		qp->nb_rnr++;

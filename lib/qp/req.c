@@ -202,9 +202,7 @@ account(struct qp *qp, const struct rel_tx *tx, bool asked, uint32_t bytes, uint
 		qp->tx_nxt_psn = end;
 	qp->sent_count++;
 	qp->out_bytes += bytes;
-	qp->stats.tx_packets++;
 	if (tx->retransmit) {
-		qp->stats.retransmits++;
 		qp->nic->stats.retransmits++;
 		qp->rtt_sent_ns = 0;
 	} else if (asked && !qp->rtt_sent_ns) {

@@ -193,7 +193,6 @@ replay(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 static void
 duplicate(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 {
-	qp->stats.duplicates++;
 	qp->nic->stats.duplicate_request++;
 	if (w->op->flags & (OPF_READ | OPF_ATOMIC))
 		replay(qp, w, psn);

@@ -178,8 +178,7 @@ post_message(struct qp *qp, struct send_wr *wr, uint64_t now_ns)
 	rq->tx_end_psn += nb_psns;
 	rq->tx_end_msn++;
 	wr->end_psn = rq->tx_end_psn;
-	if (qp->rel_ops->on_post)
-		qp->rel_ops->on_post(qp->rel, &qp->msgs[slot], now_ns);
+	qp->rel_ops->on_post(qp->rel, &qp->msgs[slot], now_ns);
 }
 
 /* Run in its turn, behind a fence if it asks for one. Local operations need no engine. */

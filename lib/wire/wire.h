@@ -147,7 +147,7 @@ struct wire_addr {
 	uint8_t ttl;
 	/** IPv4: of every packet. With DF set it means nothing, so that one will do: RFC 6864. */
 	uint16_t ip_id;
-	uint32_t flow_label; /**< IPv6, 20 bits */
+	uint32_t flow_label; /**< IPv6, 20 bits; higher ones are dropped */
 };
 
 /** Lay out a path. ECN bits in addr->tos are dropped: wire_build sets them per packet. */

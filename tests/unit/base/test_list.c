@@ -29,7 +29,7 @@ Test(list, keeps_the_order_in_which_items_were_added)
 	}
 	list_add_tail(&head, &items[1].link);
 	list_add_tail(&head, &items[2].link);
-	list_add_head(&head, &items[0].link);
+	list_add_tail(&items[1].link, &items[0].link);
 	list_add_tail(&head, &items[3].link);
 	LIST_FOREACH (l, &head) {
 		cr_expect_eq(number_of(l), want++);

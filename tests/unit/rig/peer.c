@@ -89,8 +89,7 @@ peer_pkt(const struct peer *p, uint8_t opcode, uint32_t psn)
 }
 
 void
-peer_put_on(struct peer *p, struct wire_path *path, const struct wire_pkt *w,
-            const void *payload)
+peer_put_on(struct peer *p, struct wire_path *path, const struct wire_pkt *w, const void *payload)
 {
 	struct pkt *pkt;
 	uint32_t crc, len;

@@ -69,8 +69,8 @@ Test(pace, a_qp_gets_the_rate_that_it_is_limited_to)
 		rate = (double)meter.bytes[0] * 8e6 / (double)(p.w.now_ns - start);
 		cr_expect_float_eq(rate, kbps[i], 0.01 * kbps[i], "%g kb/s, want %u", rate,
 		                   kbps[i]);
-		cr_expect_eq(p.qp[0].qp->stats.retransmits, 0, "%u kb/s: %lu repeats", kbps[i],
-		             (unsigned long)p.qp[0].qp->stats.retransmits);
+		cr_expect_eq(p.qp[0].qp->nic->stats.retransmits, 0, "%u kb/s: %lu repeats", kbps[i],
+		             (unsigned long)p.qp[0].qp->nic->stats.retransmits);
 		pair_close(&p);
 	}
 }

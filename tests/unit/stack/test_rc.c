@@ -202,6 +202,7 @@ Test(rc, silence_ends_in_retry_exceeded_and_the_rest_is_flushed)
 	qp_query(p.qp[0].qp, &attr, why, sizeof(why));
 	cr_expect_eq(attr.state, SHM_QPS_ERR);
 	cr_expect(strstr(why, "never answered"), "%s", why);
-	cr_expect_eq(p.qp[0].qp->stats.retransmits, 21, "%lu", p.qp[0].qp->stats.retransmits);
+	cr_expect_eq(p.qp[0].qp->nic->stats.retransmits, 21, "%lu",
+	             p.qp[0].qp->nic->stats.retransmits);
 	close_pair(&p);
 }

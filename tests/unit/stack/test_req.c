@@ -270,7 +270,7 @@ Test(req, a_window_of_the_congestion_control_below_the_coalescing_count_does_not
 		peer_go(&p);
 	}
 	peer_expect(&p.qp.scq, 1, SHM_WC_SUCCESS);
-	cr_expect_eq(p.qp.qp->stats.retransmits, 0);
+	cr_expect_eq(p.qp.qp->nic->stats.retransmits, 0);
 	peer_close(&p);
 }
 
@@ -299,7 +299,7 @@ Test(req, a_slow_qp_asks_for_acknowledgements_within_its_timeout)
 		p.nb_in = 0;
 	}
 	peer_expect(&p.qp.scq, 1, SHM_WC_SUCCESS);
-	cr_expect_eq(p.qp.qp->stats.retransmits, 0);
+	cr_expect_eq(p.qp.qp->nic->stats.retransmits, 0);
 	cr_expect_leq(asked, 21);
 	peer_close(&p);
 }

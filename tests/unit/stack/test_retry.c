@@ -60,7 +60,7 @@ Test(retry, the_last_repeat_is_given_its_time)
 	attr.retry_cnt = 7;
 	peer_open(&p, NULL, &attr);
 	peer_post(&p, SHM_WR_WRITE, 1, 8);
-	for (peer_go(&p); p.qp.qp->stats.retransmits < 7; peer_wait(&p, 1000))
+	for (peer_go(&p); p.qp.qp->nic->stats.retransmits < 7; peer_wait(&p, 1000))
 		cr_assert_eq(p.qp.qp->state, SHM_QPS_RTS);
 	peer_wait(&p, 6000);
 	peer_put_ack(&p, AETH_ACK, Q, 1);
