@@ -182,18 +182,14 @@ mr_bind(struct nic *nic, const struct qp *qp, const struct shm_send_wqe *wqe)
 
 	if (!mw || mw->kind == MR_REGION || mw->pd != qp->pd)
 		return SHM_WC_MW_BIND_ERR;
-	/* Type 1 is known by its whole key and rebound at will, type 2 only when invalid. */
-	if (mw->kind == MR_WINDOW_1 ? mw->key != wqe->bind.mw_rkey : mw->valid)
-		return SHM_WC_MW_BIND_ERR;
-	if (mw->kind == MR_WINDOW_2 && !wqe->bind.length)
+	/* Type 1 is rebound at will, type 2 only when invalid, which length 0 does not make it. */
+	if (mw->kind == MR_WINDOW_2 && (mw->valid || !wqe->bind.length))
 		return SHM_WC_MW_BIND_ERR;
 	if (wqe->bind.length && (!region || !may_bind(region, mw, wqe)))
 		return SHM_WC_MW_BIND_ERR;
 	unbind(mw);
 	nic->mr_generation++;
-	/* A bind of type 1 gives a fresh key: the shim guessed it by the rule low byte + 1. */
-	mw->key = mw->kind == MR_WINDOW_1 ? (mw->key & ~0xffu) | ((mw->key + 1) & 0xff)
-	                                  : wqe->bind.mw_rkey;
+	mw->key = wqe->bind.mw_rkey;
 	mw->valid = true;
 	if (!region)
 		return SHM_WC_SUCCESS;

@@ -128,10 +128,7 @@ struct shm_send_wqe {
 		struct {
 			uint64_t addr;
 			uint64_t length; /**< 0: unbind */
-			/**
-			 * Type 2: the wanted key. Type 1: the present key; the new one has its low
-			 * 8 bits incremented, also after an unbind.
-			 */
+			/** The window's key from now on: any low 8 bits. Also after an unbind. */
 			uint32_t mw_rkey;
 			uint32_t mr_lkey;
 			uint32_t access;

@@ -64,7 +64,7 @@ shim_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 				{
 					.addr = info->addr,
 					.length = info->length,
-					.mw_rkey = mw->rkey,
+					.mw_rkey = ibv_inc_rkey(mw->rkey),
 					.mr_lkey = info->mr ? info->mr->lkey : 0,
 					.access = info->mw_access_flags &
 		                                  ~(unsigned)IBV_ACCESS_OPTIONAL_RANGE,

@@ -42,6 +42,19 @@ windows_type_1(void)
 	end_send(a, remote(IBV_WR_RDMA_READ, 8192, mw->rkey), 0, 64);
 	must(end_poll(a).status == IBV_WC_REM_ACCESS_ERR);
 	must(ibv_dereg_mr(b->mr) == EBUSY);
+
+	/* A bind that fails, and one that is flushed behind it, do not spoil the window. */
+	pair_connect(&pair);
+	bind.bind_info.length = PAIR_BYTES;
+	must(ibv_bind_mw(b->qp, mw, &bind) == 0 && ibv_bind_mw(b->qp, mw, &bind) == 0);
+	must(end_poll(b).status == IBV_WC_MW_BIND_ERR);
+	must(end_poll(b).status == IBV_WC_WR_FLUSH_ERR);
+	pair_connect(&pair);
+	bind.bind_info.length = 4096;
+	must(ibv_bind_mw(b->qp, mw, &bind) == 0);
+	end_poll_good(b);
+	end_send(a, remote(IBV_WR_RDMA_WRITE, 8192, mw->rkey), 0, 4096);
+	end_poll_good(a);
 	must(ibv_dealloc_mw(mw) == 0);
 	pair_close(&pair);
 }

@@ -286,7 +286,7 @@ Test(post, windows_of_type_2_are_bound_by_a_request_and_type_1_by_a_call)
 	cr_expect_eq(ibv_bind_mw(world_qp, one, &bind), 0);
 	cr_expect_eq(one->rkey, ibv_inc_rkey(first));
 	cr_expect_eq(world_poll().opcode, IBV_WC_BIND_MW);
-	cr_expect_eq(world_view()->wqe.bind.mw_rkey, first, "the present key");
+	cr_expect_eq(world_view()->wqe.bind.mw_rkey, one->rkey, "the new key");
 	cr_expect_eq(world_view()->wqe.bind.mr_lkey, world_mr->lkey);
 	cr_expect_eq(ibv_bind_mw(world_qp, two, &bind), EINVAL);
 
