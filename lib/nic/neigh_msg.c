@@ -23,15 +23,8 @@
 #define ND_OVERRIDE UINT32_C(0x20000000)
 #define ND_HOP_LIMIT 255 /* anything less has been forwarded by a router */
 
-static const uint8_t mapped_prefix[12] = {[10] = 0xff, 0xff};
 static const uint8_t solicited_node_prefix[13] = {0xff, 0x02, [11] = 1, 0xff};
 static const struct ip_addr all_nodes = {.b = {0xff, 0x02, [15] = 1}};
-
-bool
-ip_addr_is_ipv4(const struct ip_addr *ip)
-{
-	return memcmp(ip->b, mapped_prefix, sizeof(mapped_prefix)) == 0;
-}
 
 bool
 ip_addr_is_unspecified(const struct ip_addr *ip)
@@ -42,13 +35,6 @@ ip_addr_is_unspecified(const struct ip_addr *ip)
 	if (ip_addr_is_ipv4(ip))
 		return memcmp(ip->b + 12, any_ipv4, 4) == 0;
 	return memcmp(ip->b, any.b, 16) == 0;
-}
-
-static void
-ip_addr_from_ipv4(struct ip_addr *ip, const uint8_t *b)
-{
-	memcpy(ip->b, mapped_prefix, sizeof(mapped_prefix));
-	memcpy(ip->b + 12, b, 4);
 }
 
 static bool

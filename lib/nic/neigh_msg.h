@@ -32,9 +32,6 @@ struct neigh_msg {
 	uint16_t vlan_tci;
 };
 
-/** Whether an address is an IPv4 one. */
-bool ip_addr_is_ipv4(const struct ip_addr *ip);
-
 /** Whether an address is 0.0.0.0 or ::. */
 bool ip_addr_is_unspecified(const struct ip_addr *ip);
 

@@ -69,22 +69,12 @@ add_runs(struct copy_run *runs, uint32_t *nb_runs, const struct mem *mem, uint64
 	return true;
 }
 
-/* Where this thread reaches [va, va + len), if one mapped segment holds it; else NULL. */
-static uint8_t *
-reach(const struct mem *mem, uint64_t va, uint32_t len)
-{
-	const struct mem_seg *seg = mem_seg_of(mem, va);
-	uint64_t off = va - seg->va;
-
-	return seg->map && len <= seg->len - off ? seg->map + off : NULL;
-}
-
 bool
 batch_gather(struct batch *b, struct qp *qp, const struct mem *mem, uint64_t va, uint8_t *pkt,
              uint32_t len)
 {
-	struct out_pkt *o = &b->out[b->nb_out - 1];
-	const uint8_t *src = reach(mem, va, len);
+	struct out_pkt *o = batch_last(b);
+	const uint8_t *src = mem_reach(mem, va, len);
 
 	if (src && !o->waits) {
 		o->crc = icrc_copy(o->crc, pkt, src, len);
@@ -97,7 +87,7 @@ batch_gather(struct batch *b, struct qp *qp, const struct mem *mem, uint64_t va,
 void
 batch_gather_ptr(struct batch *b, const uint8_t *src, uint8_t *pkt, uint32_t len)
 {
-	struct out_pkt *o = &b->out[b->nb_out - 1];
+	struct out_pkt *o = batch_last(b);
 
 	assert(!o->waits);
 	o->crc = icrc_copy(o->crc, pkt, src, len);
@@ -106,7 +96,7 @@ batch_gather_ptr(struct batch *b, const uint8_t *src, uint8_t *pkt, uint32_t len
 bool
 batch_scatter(struct batch *b, const struct batch_dst *dst, const uint8_t *pkt, uint32_t len)
 {
-	uint8_t *at = reach(dst->mem, dst->va, len);
+	uint8_t *at = mem_reach(dst->mem, dst->va, len);
 	uint32_t first = b->nb_runs_in;
 	bool fits;
 

@@ -5,13 +5,13 @@
 
 #include "exec.h"
 #include "fail.h"
+#include "hdr.h"
 #include "psn.h"
 #include "resp.h"
 #include "sge.h"
 
-/* Bytes before the payload of a UD message: an IPv6 header, or an IPv4 one in the last 20. */
-#define GRH_LEN 40
-#define IPV4_LEN 20
+/* Bytes before the payload of a UD message: an IPv6 header, or an IPv4 one at the end. */
+#define GRH_LEN IPV6_LEN
 
 /* ---- UC ---- */
 

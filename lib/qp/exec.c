@@ -6,6 +6,7 @@
 #include "batch.h"
 #include "fail.h"
 #include "piece.h"
+#include "psn.h"
 #include "resp.h"
 #include "sge.h"
 
@@ -49,7 +50,7 @@ static void
 end_message(struct qp *qp)
 {
 	qp->rx_op = 0;
-	qp->msn = (qp->msn + 1) & 0xffffff;
+	qp->msn = (qp->msn + 1) & PSN_MASK;
 }
 
 static void
@@ -60,7 +61,9 @@ complete_recv(struct qp *qp, const struct wire_pkt *w, uint8_t op)
 		.wr_id = qp->recv->wr_id,
 		.ts_ns = qp->nic->now_ns,
 		.byte_len = (uint32_t)qp->rx_length,
-		.imm = flags & OPF_IMM ? w->imm : w->inv_rkey,
+		.imm = flags & OPF_IMM    ? w->imm
+	               : flags & OPF_IETH ? w->inv_rkey
+	                                  : 0,
 		.qpn = qp->qpn,
 		.op = op,
 		.flags = flags & OPF_IMM    ? SHM_WC_WITH_IMM
@@ -68,8 +71,6 @@ complete_recv(struct qp *qp, const struct wire_pkt *w, uint8_t op)
 	                                    : 0,
 	};
 
-	if (!(flags & (OPF_IMM | OPF_IETH)))
-		cqe.imm = 0;
 	resp_deliver(qp, &cqe, w->solicited);
 }
 
@@ -197,9 +198,8 @@ static bool
 run_atomic(const struct wire_pkt *w, const struct mr *mr, uint64_t *orig)
 {
 	uint64_t va = mr_va(mr, w->va), next;
-	const struct mem_seg *seg = mem_seg_of(mr->mem, va);
+	uint8_t *at = mem_reach(mr->mem, va, 8);
 	bool swap = w->opcode == OP_CMP_SWAP;
-	uint8_t *at = seg->map && va - seg->va + 8 <= seg->len ? seg->map + (va - seg->va) : NULL;
 
 	if (at)
 		memcpy(orig, at, 8);

@@ -24,9 +24,4 @@ struct verdict {
  */
 struct verdict exec_packet(struct qp *qp, const struct wire_pkt *w, uint64_t psn);
 
-/** Queue an answer (resp.c). There must be room. */
-void resp_push(struct qp *qp, const struct resp *resp);
-/** Queue a NAK (resp.c). */
-void resp_nak(struct qp *qp, uint8_t syndrome, uint64_t psn);
-
 #endif

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "batch.h"
-#include "exec.h"
 #include "log.h"
 #include "psn.h"
+#include "resp.h"
 #include "wr.h"
 
 static const char *const reason_text[QP_REASON_NB] = {
@@ -37,11 +37,11 @@ static const char *
 syndrome_text(uint8_t syndrome)
 {
 	switch (syndrome & AETH_TYPE_MASK) {
-	case 0x00:
+	case AETH_TYPE_ACK:
 		return "ACK";
-	case AETH_RNR:
+	case AETH_TYPE_RNR:
 		return "RNR NAK";
-	case AETH_NAK_PSN:
+	case AETH_TYPE_NAK:
 		switch (syndrome) {
 		case AETH_NAK_PSN:
 			return "NAK sequence error";

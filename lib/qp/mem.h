@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct mem;
@@ -49,6 +50,16 @@ mem_seg_of(const struct mem *mem, uint64_t va)
 	}
 	assert(va - mem->segs[lo].va < mem->segs[lo].len);
 	return &mem->segs[lo];
+}
+
+/** Where this thread reaches [va, va + len), if one mapped segment holds it; else NULL. */
+static inline uint8_t *
+mem_reach(const struct mem *mem, uint64_t va, uint32_t len)
+{
+	const struct mem_seg *seg = mem_seg_of(mem, va);
+	uint64_t off = va - seg->va;
+
+	return seg->map && len <= seg->len - off ? seg->map + off : NULL;
 }
 
 #endif

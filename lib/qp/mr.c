@@ -6,6 +6,9 @@
 
 #include "qp.h"
 
+/* Rights to change memory: they need local write. Source: IBA vol. 1, ch. 10. */
+#define REMOTE_CHANGE (SHM_ACCESS_REMOTE_WRITE | SHM_ACCESS_REMOTE_ATOMIC)
+
 /* The table goes by the upper 24 bits: the low 8 of a window of type 2 change with each bind. */
 static uint32_t
 slot_of(uint32_t key)
@@ -46,10 +49,8 @@ struct mr *
 mr_create(struct nic *nic, uint32_t pd, uint32_t access, uint64_t va, uint64_t iova, uint64_t len,
           const struct mem *mem)
 {
-	const uint32_t remote_change = SHM_ACCESS_REMOTE_WRITE | SHM_ACCESS_REMOTE_ATOMIC;
-
 	if (va + len < va || iova + len < iova ||
-	    ((access & remote_change) && !(access & SHM_ACCESS_LOCAL_WRITE))) {
+	    ((access & REMOTE_CHANGE) && !(access & SHM_ACCESS_LOCAL_WRITE))) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -160,14 +161,13 @@ mr_remember(struct mr_reach *r, const struct nic *nic, const struct mr *mr,
 static bool
 may_bind(const struct mr *region, const struct mr *mw, const struct shm_send_wqe *wqe)
 {
-	const uint32_t change = SHM_ACCESS_REMOTE_WRITE | SHM_ACCESS_REMOTE_ATOMIC;
 	uint64_t off = wqe->bind.addr - region->iova;
 
 	if (region->kind != MR_REGION || region->pd != mw->pd)
 		return false;
 	if (!(region->access & SHM_ACCESS_MW_BIND) || (region->access & SHM_ACCESS_ZERO_BASED))
 		return false;
-	if ((wqe->bind.access & change) && !(region->access & SHM_ACCESS_LOCAL_WRITE))
+	if ((wqe->bind.access & REMOTE_CHANGE) && !(region->access & SHM_ACCESS_LOCAL_WRITE))
 		return false;
 	return off <= region->len && wqe->bind.length <= region->len - off;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "batch.h"
+#include "hdr.h"
 
 /* Resolution of retransmission timers: 2^11 ns. The shortest timeout is 8.192 us. */
 #define WHEEL_SHIFT 11
@@ -18,11 +19,11 @@ link_local(const uint8_t mac[6])
 	                         0xfe, mac[3], mac[4], mac[5]}};
 }
 
-/* Largest path MTU whose longest packet fits: IPv6, BTH, RETH, ImmDt, ICRC. */
+/* Largest path MTU whose longest packet, a WRITE ONLY with immediate over IPv6, fits. */
 static uint8_t
 mtu_code(uint32_t ip_mtu)
 {
-	const uint32_t headers = 40 + 8 + 12 + 16 + 4 + ICRC_LEN;
+	const uint32_t headers = IPV6_LEN + UDP_LEN + BTH_LEN + RETH_LEN + IMM_LEN + ICRC_LEN;
 	uint8_t code = 5;
 
 	while (code > 1 && mtu_bytes(code) + headers > ip_mtu)

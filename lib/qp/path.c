@@ -7,17 +7,9 @@
 #include "batch.h"
 
 static bool
-is_ipv4(const struct ip_addr *a)
-{
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-	return !memcmp(a->b, mapped, sizeof(mapped));
-}
-
-static bool
 is_multicast(const struct ip_addr *a)
 {
-	return is_ipv4(a) ? a->b[12] >= 224 : a->b[0] == 0xff;
+	return ip_addr_is_ipv4(a) ? a->b[12] >= 224 : a->b[0] == 0xff;
 }
 
 static bool
@@ -60,7 +52,7 @@ path_is_valid(const struct nic *nic, const struct shm_av *av)
 
 	memcpy(dst.b, av->dgid, sizeof(dst.b));
 	return av->sgid_index < nic->nb_gids && !is_zero(src) && !is_zero(&dst) &&
-	       !is_multicast(&dst) && is_ipv4(src) == is_ipv4(&dst);
+	       !is_multicast(&dst) && ip_addr_is_ipv4(src) == ip_addr_is_ipv4(&dst);
 }
 
 int
@@ -82,7 +74,7 @@ path_set(struct qp *qp, const struct shm_av *av, uint64_t now_ns)
 	qp->neigh = neigh;
 	qp->peer_ip = dst;
 	qp->own_ip = src;
-	qp->ud_av = *av;
+	qp->av = *av;
 	lay_out(qp, av);
 	qp->has_path = true;
 	return 0;
@@ -104,7 +96,7 @@ path_renew(struct qp *qp, uint64_t now_ns)
 		neigh_want(qp->nic->neigh, qp->neigh, now_ns);
 		return false;
 	}
-	lay_out(qp, &qp->ud_av);
+	lay_out(qp, &qp->av);
 	return true;
 }
 

@@ -5,7 +5,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hdr.h"
 #include "qp.h"
+
+/** A frame over IPv4 without extended headers and payload, bytes: for pace and window. */
+#define FRAME_OVERHEAD (ETH_LEN + IPV4_LEN + UDP_LEN + BTH_LEN + ICRC_LEN + FCS_LEN)
 
 /** Whether an address vector names a usable source and destination. */
 bool path_is_valid(const struct nic *nic, const struct shm_av *av);

@@ -26,12 +26,20 @@ engines_of(const struct nic_conf *conf, uint8_t type)
 	                           .lb = conf->lb};
 }
 
+static struct engine_set_params
+params_of(const struct nic_conf *conf, uint8_t type)
+{
+	return (struct engine_set_params){.rel = type == SHM_QPT_RC ? conf->rel_params : NULL,
+	                                  .cc = conf->cc_params,
+	                                  .lb = conf->lb_params};
+}
+
 static struct engine_env
 env_of(const struct qp *qp)
 {
 	const struct nic_conf *conf = &qp->nic->conf;
-	uint64_t bdp_bytes =
-		(uint64_t)((double)conf->line_rate_bps * (double)conf->base_rtt_ns / 8e9);
+	/* In an order that neither overflows nor loses much: bytes per ms, then per RTT. */
+	uint64_t bdp_bytes = conf->line_rate_bps / 8000 * conf->base_rtt_ns / 1000000;
 	uint32_t mtu = qp->mtu ? qp->mtu : mtu_bytes(qp->nic->active_mtu);
 
 	return (struct engine_env){
@@ -39,7 +47,7 @@ env_of(const struct qp *qp)
 		.base_rtt_ns = conf->base_rtt_ns,
 		.seed = conf->seed ^ ((uint64_t)qp->qpn << 32),
 		.mtu_bytes = mtu,
-		.bdp_pkts = (uint32_t)((bdp_bytes + mtu - 1) / mtu) + 1,
+		.bdp_pkts = bdp_bytes ? (uint32_t)((bdp_bytes + mtu - 1) / mtu) : 1,
 		.window_pkts = conf->window_pkts,
 		.max_msgs = qp->rel_qp.msg_mask + 1,
 		.nb_hops = 1,
@@ -52,8 +60,7 @@ alloc_engines(struct qp *qp)
 {
 	const struct nic_conf *conf = &qp->nic->conf;
 	struct engine_set set = engines_of(conf, qp->type);
-	struct engine_set_params params = {qp->type == SHM_QPT_RC ? conf->rel_params : NULL,
-	                                   conf->cc_params, conf->lb_params};
+	struct engine_set_params params = params_of(conf, qp->type);
 	struct engine_env env = env_of(qp);
 	struct engine_layout at;
 	char *block;
@@ -250,18 +257,20 @@ to_reset(struct qp *qp)
 static void
 to_rtr(struct qp *qp)
 {
+	const struct nic_conf *conf = &qp->nic->conf;
+	struct engine_set set = engines_of(conf, qp->type);
+	struct engine_set_params params = params_of(conf, qp->type);
 	struct engine_env env;
 
 	qp->mtu = qp->type == SHM_QPT_UD ? mtu_bytes(qp->nic->active_mtu)
 	                                 : mtu_bytes(qp->attr.path_mtu);
 	qp->rel_qp.rx_first_psn = PSN_BIAS + qp->attr.rq_psn;
-	qp->rel_qp.window_pkts = qp->nic->conf.window_pkts;
+	qp->rel_qp.window_pkts = conf->window_pkts;
 	env = env_of(qp);
-	qp->rel_ops->init(qp->rel, qp->type == SHM_QPT_RC ? qp->nic->conf.rel_params : NULL, &env,
-	                  &qp->rel_qp);
-	qp->cc_ops->init(qp->cc, &qp->nic->cc_nic, qp->nic->conf.cc_params, &env);
-	qp->lb_ops->init(qp->lb, qp->nic->conf.lb_params, &env);
-	qp->ecn = (qp->rel_ops->info.wire | qp->cc_ops->info.wire) & WIRE_ECT ? 2 : 0;
+	set.rel->init(qp->rel, params.rel, &env, &qp->rel_qp);
+	set.cc->init(qp->cc, &qp->nic->cc_nic, params.cc, &env);
+	set.lb->init(qp->lb, params.lb, &env);
+	qp->ecn = engine_set_wire(&set) & WIRE_ECT ? ECN_ECT0 : ECN_NOT_ECT;
 }
 
 static uint64_t

@@ -148,13 +148,13 @@ struct qp {
 	struct ip_addr peer_ip, own_ip;
 	struct neigh *neigh;       /**< UD: of the last destination */
 	uint32_t neigh_generation; /**< of the path's MAC */
-	struct shm_av ud_av;       /**< UD: what path was made for */
+	struct shm_av av;          /**< what path was made for */
 	bool has_path;
 	bool path_to_self;      /**< the next hop's MAC is the own one */
 	uint64_t neigh_wait_ns; /**< the MAC is waited for until then; 0 = not now */
 	struct wire_path path;
 	uint32_t mtu; /**< bytes */
-	uint8_t ecn;  /**< of data: 0 or 2 = ECT(0) */
+	uint8_t ecn;  /**< of data, enum ip_ecn */
 
 	/* engines; all three states in one block */
 	void *engines;
@@ -218,6 +218,16 @@ struct qp {
 		uint32_t nb_timeouts; /**< since progress */
 	} error;
 };
+
+/** The transport bits of a QP's opcodes. */
+static inline uint8_t
+qp_transport(const struct qp *qp)
+{
+	static const uint8_t transport[] = {
+		[SHM_QPT_RC] = OP_RC, [SHM_QPT_UC] = OP_UC, [SHM_QPT_UD] = OP_UD};
+
+	return transport[qp->type];
+}
 
 /** Bring what a packet on its way in will touch nearer; NULL does nothing. */
 static inline void

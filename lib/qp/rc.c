@@ -118,13 +118,13 @@ static void
 on_aeth(struct qp *qp, const struct wire_pkt *w, uint64_t psn, uint64_t now_ns)
 {
 	switch (w->syndrome & AETH_TYPE_MASK) {
-	case 0x00:
+	case AETH_TYPE_ACK:
 		acknowledge(qp, psn + 1, psn, now_ns);
 		return;
-	case AETH_RNR:
+	case AETH_TYPE_RNR:
 		nak_rnr(qp, psn, w->syndrome & AETH_VALUE_MASK, now_ns);
 		return;
-	case AETH_NAK_PSN:
+	case AETH_TYPE_NAK:
 		if (w->syndrome == AETH_NAK_PSN) {
 			nak_sequence(qp, psn, now_ns);
 			return;

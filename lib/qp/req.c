@@ -12,8 +12,6 @@
 
 /* Packets that may follow one that asked for an acknowledgement before the next must ask. */
 #define ACK_EVERY_PKTS 16
-/* Ethernet, IP, UDP, BTH, ICRC: what a frame without payload has, for pace and window. */
-#define FRAME_OVERHEAD 62
 
 /*
  * How long a request looks for the MAC of its next hop, and how soon again: a quarter of the time
@@ -23,7 +21,7 @@
 #define NEIGH_POLL_NS 20000
 #define NEIGH_WAIT_ASKS 1
 
-/* First opcode of each kind of request; FIRST, MIDDLE, LAST, ONLY follow by position. */
+/* Operations of each kind of request, by the packet's place in its message. */
 struct op_row {
 	uint8_t first, middle, last, only;
 };
@@ -38,8 +36,6 @@ static const struct op_row op_rows[SHM_WR_NB] = {
 	[SHM_WR_CMP_SWAP] = {0, 0, 0, OP_CMP_SWAP},
 	[SHM_WR_FETCH_ADD] = {0, 0, 0, OP_FETCH_ADD},
 };
-static const uint8_t transport[] = {
-	[SHM_QPT_RC] = OP_RC, [SHM_QPT_UC] = OP_UC, [SHM_QPT_UD] = OP_UD};
 
 static bool
 holds(const struct rel_qp *rq, const struct rel_msg *m, uint64_t psn)
@@ -87,7 +83,7 @@ opcode_of(const struct qp *qp, const struct send_wr *wr, const struct rel_msg *m
 		op = row->first;
 	else if (last)
 		op = row->last;
-	return transport[qp->type] | op;
+	return qp_transport(qp) | op;
 }
 
 /* The headers of one packet of a request; off is where it begins in the work request. */
@@ -292,7 +288,7 @@ aim(struct qp *qp, uint64_t now_ns)
 	const struct rel_msg *m = msg_of(qp, qp->rel->tx_una);
 	const struct send_wr *wr = wr_at(qp, qp->tx_msgs[m->msn & qp->rel_qp.msg_mask].wr_idx);
 
-	if (qp->has_path && !memcmp(&qp->ud_av, &wr->wqe.ud.av, sizeof(qp->ud_av)))
+	if (qp->has_path && !memcmp(&qp->av, &wr->wqe.ud.av, sizeof(qp->av)))
 		return;
 	if (path_set(qp, &wr->wqe.ud.av, now_ns))
 		path_drop(qp);

@@ -30,13 +30,20 @@ bool resp_take_recv(struct qp *qp);
 /** Deliver a message: one receive completion, have_recv is cleared. */
 void resp_deliver(struct qp *qp, const struct shm_cqe *cqe, bool solicited);
 
-/** Whether the head of the response queue is an acknowledgement (true) or a READ (false). */
+/** Queue an answer. There must be room. */
+void resp_push(struct qp *qp, const struct resp *resp);
+
+/** Queue a NAK, or an RNR NAK. There must be room. */
+void resp_nak(struct qp *qp, uint8_t syndrome, uint64_t psn);
+
+/** Whether the head of the response queue is one packet: an ACK, a NAK or an atomic response. */
 static inline bool
 resp_is_ack(const struct qp *qp)
 {
 	return qp->fifo_head != qp->fifo_tail &&
 	       qp->fifo[qp->fifo_head % RESP_FIFO_LEN].kind != RESP_READ;
 }
+/** Whether it is a READ response. */
 static inline bool
 resp_is_read(const struct qp *qp)
 {

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "batch.h"
-#include "exec.h"
 #include "fail.h"
 #include "path.h"
 #include "piece.h"
 #include "psn.h"
 #include "resp.h"
-
-/* Ethernet, IP, UDP, BTH, AETH, ICRC: for the pace. */
-#define FRAME_OVERHEAD 66
 
 static void
 begin(const struct qp *qp, struct wire_pkt *w, uint8_t opcode, uint64_t psn)
@@ -101,5 +97,5 @@ resp_tx_read(struct qp *qp)
 		if (resp_is_ack(qp) && !list_is_linked(&qp->resp_link))
 			list_add_tail(&qp->nic->resp_qps, &qp->resp_link);
 	}
-	return len + FRAME_OVERHEAD;
+	return len + FRAME_OVERHEAD + AETH_LEN;
 }

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "psn.h"
+
 /*
  * Which attributes each change of state must and may come with. Source: IBA vol. 1, ch. 10 (QP
  * state transitions) and ibv_modify_qp(3). STATE and CUR_STATE are allowed everywhere.
@@ -106,9 +108,9 @@ check_values(const struct shm_qp_attr *a, uint32_t mask, uint8_t max_mtu)
 		{SHM_QP_PKEY_INDEX, a->pkey_index, 0, 0},
 		{SHM_QP_ACCESS_FLAGS, a->access & ~remote & 0xfffff, 0, 0},
 		{SHM_QP_PATH_MTU, a->path_mtu, 1, max_mtu},
-		{SHM_QP_DEST_QPN, a->dest_qpn, 0, 0xffffff},
-		{SHM_QP_RQ_PSN, a->rq_psn, 0, 0xffffff},
-		{SHM_QP_SQ_PSN, a->sq_psn, 0, 0xffffff},
+		{SHM_QP_DEST_QPN, a->dest_qpn, 0, PSN_MASK},
+		{SHM_QP_RQ_PSN, a->rq_psn, 0, PSN_MASK},
+		{SHM_QP_SQ_PSN, a->sq_psn, 0, PSN_MASK},
 		{SHM_QP_TIMEOUT, a->timeout, 0, 31},
 		{SHM_QP_RETRY_CNT, a->retry_cnt, 0, 7},
 		{SHM_QP_RNR_RETRY, a->rnr_retry, 0, 7},

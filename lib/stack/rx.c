@@ -13,8 +13,6 @@
 
 /* The way in. A packet is judged from the outside in; the first thing wrong drops it. */
 
-static const uint8_t ecn_ce = 3;
-
 static bool
 is_own(const struct nic *nic, const struct ip_addr *ip)
 {
@@ -35,10 +33,7 @@ receives(const struct qp *qp)
 static bool
 same_transport(const struct qp *qp, uint8_t opcode)
 {
-	static const uint8_t transport[] = {
-		[SHM_QPT_RC] = OP_RC, [SHM_QPT_UC] = OP_UC, [SHM_QPT_UD] = OP_UD};
-
-	return opcode == OP_CNP || (opcode & 0xe0) == transport[qp->type];
+	return opcode == OP_CNP || (opcode & OP_TRANSPORT_MASK) == qp_transport(qp);
 }
 
 /* Whether a packet whose ICRC is right is for this QP (NULL = there is none); else it is counted.
@@ -75,10 +70,9 @@ notice_ecn(struct qp *qp, const struct wire_pkt *w, uint32_t bytes, uint64_t now
 {
 	struct nic *nic = qp->nic;
 	struct cc_rx rx;
-	bool ce = (w->tos & 3) == ecn_ce;
+	bool ce = (w->tos & IP_ECN_MASK) == ECN_CE;
 
 	nic->stats.np_ecn_marked_roce_packets += ce;
-	/* A datagram's sender has no rate that a CNP could cut. */
 	if (qp->type == SHM_QPT_UD || !qp->cc_ops->on_rx)
 		return;
 	rx = (struct cc_rx){.bytes = bytes, .ce = ce};

@@ -7,14 +7,6 @@
 #include "psn.h"
 #include "wire.h"
 
-static bool
-is_ipv4(const struct ip_addr *addr)
-{
-	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
-
-	return memcmp(addr->b, prefix, sizeof(prefix)) == 0;
-}
-
 /* Ones' complement addition of 16-bit words (RFC 1071), not complemented. */
 static uint16_t
 fold16(uint32_t sum)
@@ -58,8 +50,8 @@ wire_path_init(struct wire_path *path, const struct wire_addr *addr)
 	uint8_t headers[IPV6_LEN + UDP_LEN + BTH_LEN];
 	uint8_t *p = path->hdr;
 
-	*path = (struct wire_path){.ipv6 = !is_ipv4(&addr->dst)};
-	assert(path->ipv6 == !is_ipv4(&addr->src));
+	*path = (struct wire_path){.ipv6 = !ip_addr_is_ipv4(&addr->dst)};
+	assert(path->ipv6 == !ip_addr_is_ipv4(&addr->src));
 	memcpy(p, addr->dmac, 6);
 	memcpy(p + 6, addr->smac, 6);
 	p += 12;

@@ -27,6 +27,7 @@ enum icmp6_type {
 };
 
 #define ETH_LEN 14
+#define FCS_LEN 4 /* behind a frame; ports add and take it away */
 #define VLAN_LEN 4
 #define IPV4_LEN 20 /* without options: we neither send nor take any */
 #define IPV6_LEN 40

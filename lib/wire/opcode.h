@@ -35,6 +35,7 @@ enum opcode {
 	OP_RC = 0x00,
 	OP_UC = 0x20,
 	OP_UD = 0x60,
+	OP_TRANSPORT_MASK = 0xe0,
 	/** congestion notification: a whole opcode, no operation */
 	OP_CNP = 0x81,
 };

@@ -153,15 +153,6 @@ ipv4_checksum_ok(const uint8_t *ip)
 	return sum == 0xffff;
 }
 
-static void
-map_ipv4(struct ip_addr *addr, const uint8_t *b)
-{
-	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
-
-	memcpy(addr->b, prefix, sizeof(prefix));
-	memcpy(addr->b + sizeof(prefix), b, 4);
-}
-
 /*
  * A packet that is not to RoCE's port is not ours and not judged further. One that is must be as
  * we would send it: no options, no fragment, a right checksum. WIRE_ROCE: so far.
@@ -196,8 +187,8 @@ parse_ipv4(struct cursor *c, struct wire_pkt *w)
 	w->tos = p[1];
 	w->ttl = p[8];
 	w->flow_label = 0;
-	map_ipv4(&w->src, p + 12);
-	map_ipv4(&w->dst, p + 16);
+	ip_addr_from_ipv4(&w->src, p + 12);
+	ip_addr_from_ipv4(&w->dst, p + 16);
 	c->len = c->off + ip_len;
 	c->off += IPV4_LEN;
 	return WIRE_ROCE;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "icrc.h"
+#include "ip_addr.h"
 #include "opcode.h"
 
 #define UDP_PORT_ROCE 4791
@@ -24,14 +25,16 @@ enum aeth_syndrome {
 	AETH_NAK_ACCESS = 0x62,
 	AETH_NAK_OPERATION = 0x63,
 
-	AETH_TYPE_MASK = 0xe0, /**< 0x00 ACK, 0x20 RNR NAK, 0x60 NAK */
+	AETH_TYPE_MASK = 0xe0,
+	AETH_TYPE_ACK = 0x00,
+	AETH_TYPE_RNR = 0x20,
+	AETH_TYPE_NAK = 0x60,
 	AETH_VALUE_MASK = 0x1f,
 };
 
-/** An IPv6 address, or an IPv4 one mapped into it (::ffff:a.b.c.d): the form of a GID. */
-struct ip_addr {
-	uint8_t b[16];
-};
+/** The low two bits of the ToS byte or traffic class. Source: RFC 3168, section 5. */
+enum ip_ecn { ECN_NOT_ECT, ECN_ECT1, ECN_ECT0, ECN_CE };
+#define IP_ECN_MASK 3
 
 /** What a frame turned out to be. */
 enum wire_kind {
@@ -162,7 +165,7 @@ void wire_path_init(struct wire_path *path, const struct wire_addr *addr);
  *                 opcode without OPF_PAYLOAD. The opcode is one of opcode_table's; PSN, MSN and
  *                 QPNs have 24 bits.
  * @param path     remembers what it was filled in with.
- * @param udp_sport, ecn  what may differ between packets of a path (ecn: 0, 1, 2 = ECT(0), 3).
+ * @param udp_sport, ecn  what may differ between packets of a path (enum ip_ecn).
  * @param crc      the ICRC's register over the pseudo header and these headers: continue it over
  *                 the payload, then call wire_end.
  * @return         bytes written; the payload's first byte belongs at buf + this.
