@@ -16,6 +16,9 @@
 /* Without a packet for a question, try again after this. */
 #define RETRY_NS UINT64_C(1000000)
 
+/* The group of all IPv6 nodes: RFC 2464, section 7, of ff02::1. */
+static const uint8_t all_nodes_mac[6] = {0x33, 0x33, [5] = 1};
+
 struct entry {
 	struct neigh n;
 	struct entry *next;       /* in its hash bucket */
@@ -318,7 +321,6 @@ answer(struct neigh_table *t, struct neigh_msg *msg, uint64_t now_ns)
 static void
 answer_question(struct neigh_table *t, const struct neigh_msg *question, uint64_t now_ns)
 {
-	static const uint8_t all_nodes_mac[6] = {0x33, 0x33, [5] = 1};
 	bool is_probe = ip_addr_is_unspecified(&question->sender);
 	struct neigh_msg msg = {
 		.sender = question->target,
@@ -337,8 +339,6 @@ answer_question(struct neigh_table *t, const struct neigh_msg *question, uint64_
 void
 neigh_announce(struct neigh_table *t, uint64_t now_ns)
 {
-	static const uint8_t all_nodes_mac[6] = {0x33, 0x33, [5] = 1};
-
 	for (uint32_t i = 0; i < t->self->nb_ips; i++) {
 		const struct ip_addr *ip = &t->self->ips[i];
 		struct neigh_msg msg = {

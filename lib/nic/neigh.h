@@ -96,6 +96,8 @@ void neigh_destroy(struct neigh_table *t);
  * @return NULL if the table is full of referenced entries.
  */
 struct neigh *neigh_get(struct neigh_table *t, const struct ip_addr *ip, uint64_t now_ns);
+
+/** Give a reference back. Without any the entry stays until another address needs its place. */
 void neigh_put(struct neigh_table *t, struct neigh *n);
 
 /**
@@ -110,14 +112,16 @@ void neigh_want(struct neigh_table *t, struct neigh *n, uint64_t now_ns);
  */
 void neigh_announce(struct neigh_table *t, uint64_t now_ns);
 
-/** An ARP or ND frame that wire_parse recognised. Learns and queues answers; the frame stays the
- * caller's. */
+/**
+ * An ARP or ND frame that wire_parse recognised. Learns and queues answers; the frame stays the
+ * caller's.
+ */
 void neigh_rx(struct neigh_table *t, const uint8_t *frame, uint32_t len, uint64_t now_ns);
 
 /** Questions and answers to send; up to max. The caller owns them. */
 uint32_t neigh_tx(struct neigh_table *t, struct pkt **pkts, uint32_t max, uint64_t now_ns);
 
-/** When neigh_tx has something by itself (0 = now, NEVER_NS = never). */
+/** When neigh_tx has something by itself: 0 = now, WHEEL_NEVER_NS = never. */
 uint64_t neigh_next_ns(const struct neigh_table *t);
 
 const struct neigh_stats *neigh_stats(const struct neigh_table *t);

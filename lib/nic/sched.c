@@ -66,7 +66,7 @@ enqueue(struct sched *s, struct sched_ent *e, uint64_t now_ns)
 	struct bitmap used = used_slots(s);
 	uint64_t tick;
 
-	e->state = SCHED_QUEUED;
+	e->state = SCHED_ENT_QUEUED;
 	if (e->next_ns <= now_ns) {
 		list_add_tail(&s->active, &e->link);
 		return;

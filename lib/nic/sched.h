@@ -50,9 +50,10 @@
 #define SCHED_SLOTS 4096
 
 enum sched_state {
-	SCHED_ENT_IDLE, /**< no work */
-	SCHED_QUEUED, /**< waits for its time in the calendar, then for its turn in the active list
-	               */
+	SCHED_ENT_IDLE,    /**< no work */
+	SCHED_ENT_QUEUED,  /**< waits for its time in the calendar, then for its turn in the active
+	                    * list
+	                    */
 	SCHED_ENT_RUNNING, /**< between sched_next and sched_done */
 };
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host.h"
 
+#include <assert.h>
+
 #include "list.h"
 #include "stack.h"
+
+static_assert(NODE_BURST <= STACK_BURST, "what a node is given fits its stack");
 
 static struct nic *
 nic_of(const struct node *node)

@@ -19,7 +19,7 @@ room(const struct nic *nic, uint32_t max)
 	return nic->batch->nb_planned < max && batch_out_fits(nic->batch, nic->conf.pool);
 }
 
-/* Acknowledgements wait for no pace: they let the peer go on. One per QP and turn. */
+/* Acknowledgements wait for no pace: they let the peer go on. QPs take turns. */
 static void
 plan_acks(struct nic *nic, uint32_t max)
 {
@@ -41,7 +41,7 @@ plan_acks(struct nic *nic, uint32_t max)
 static uint32_t
 plan_one(struct qp *qp, uint64_t rate_bps, uint64_t now_ns)
 {
-	uint32_t bytes = 0;
+	uint32_t bytes;
 
 	qp->resp_turn = !qp->resp_turn;
 	if (qp->resp_turn && resp_is_read(qp))

@@ -326,12 +326,21 @@ app_attr(const struct app_qp *a, const struct app_qp *peer)
 int
 app_to(struct app_qp *a, const struct shm_qp_attr *attr, uint8_t state)
 {
+	enum {
+		INIT_UD = SHM_QP_STATE | SHM_QP_PKEY_INDEX | SHM_QP_PORT | SHM_QP_QKEY,
+		INIT = SHM_QP_STATE | SHM_QP_PKEY_INDEX | SHM_QP_PORT | SHM_QP_ACCESS_FLAGS,
+		RTR_UC = SHM_QP_STATE | SHM_QP_AV | SHM_QP_PATH_MTU | SHM_QP_DEST_QPN |
+		         SHM_QP_RQ_PSN,
+		RTR_RC = RTR_UC | SHM_QP_MAX_DEST_RD_ATOMIC | SHM_QP_MIN_RNR_TIMER,
+		RTS = SHM_QP_STATE | SHM_QP_SQ_PSN,
+		RTS_RC = RTS | SHM_QP_TIMEOUT | SHM_QP_RETRY_CNT | SHM_QP_RNR_RETRY |
+		         SHM_QP_MAX_QP_RD_ATOMIC,
+	};
 	static const uint32_t masks[SHM_QPS_NB][5] = {
-		[SHM_QPS_INIT] = {[SHM_QPT_RC] = 0x39, [SHM_QPT_UC] = 0x39, [SHM_QPT_UD] = 0x71},
+		[SHM_QPS_INIT] = {[SHM_QPT_RC] = INIT, [SHM_QPT_UC] = INIT, [SHM_QPT_UD] = INIT_UD},
 		[SHM_QPS_RTR] =
-			{[SHM_QPT_RC] = 0x129181, [SHM_QPT_UC] = 0x101181, [SHM_QPT_UD] = 1},
-		[SHM_QPS_RTS] =
-			{[SHM_QPT_RC] = 0x12e01, [SHM_QPT_UC] = 0x10001, [SHM_QPT_UD] = 0x10001},
+			{[SHM_QPT_RC] = RTR_RC, [SHM_QPT_UC] = RTR_UC, [SHM_QPT_UD] = SHM_QP_STATE},
+		[SHM_QPS_RTS] = {[SHM_QPT_RC] = RTS_RC, [SHM_QPT_UC] = RTS, [SHM_QPT_UD] = RTS},
 	};
 	struct shm_qp_attr to = *attr;
 	uint32_t mask = masks[state][a->qp->type];
