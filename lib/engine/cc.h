@@ -77,9 +77,9 @@ enum cc_feedback { CC_FEEDBACK_NONE, CC_FEEDBACK_CNP };
 /** What all QPs of one NIC port share. */
 struct cc_nic {
 	uint64_t line_rate_bps;
-	uint64_t
-		granted_bps; /**< sum of rate_bps over the port's QPs with work; kept by the host */
-	void *shared;        /**< ops->nic_state_size bytes, zeroed once; the engine's */
+	uint64_t granted_bps; /**< sum of rate_bps over the port's QPs with work; 0 until an engine
+	                         reads it */
+	void *shared;         /**< ops->nic_state_size bytes, zeroed once; the engine's */
 };
 
 /** A congestion control engine. Every state begins with a struct cc_head. */

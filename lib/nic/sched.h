@@ -51,9 +51,7 @@
 
 enum sched_state {
 	SCHED_ENT_IDLE,    /**< no work */
-	SCHED_ENT_QUEUED,  /**< waits for its time in the calendar, then for its turn in the active
-	                    * list
-	                    */
+	SCHED_ENT_QUEUED,  /**< waits for its time in the calendar, then for its turn */
 	SCHED_ENT_RUNNING, /**< between sched_next and sched_done */
 };
 

@@ -7,6 +7,9 @@
 #include "psn.h"
 #include "wire.h"
 
+static_assert(sizeof(((struct wire_path *)0)->hdr) + BTH_LEN + ATOMIC_ETH_LEN == WIRE_HDR_MAX,
+              "the longest headers of one path and one packet");
+
 /* Ones' complement addition of 16-bit words (RFC 1071), not complemented. */
 static uint16_t
 fold16(uint32_t sum)
