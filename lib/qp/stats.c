@@ -7,9 +7,9 @@
 
 /* What a NIC counts, by name. */
 
-#define STAT(name)                                                                                 \
+#define STAT(member)                                                                               \
 	{                                                                                          \
-#name, offsetof(struct nic_stats, name)                                            \
+		.name = #member, .offset = offsetof(struct nic_stats, member)                      \
 	}
 #define BAD(name, why)                                                                             \
 	{                                                                                          \
