@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "batch.h"
-#include "bind.h"
 #include "comp.h"
+#include "engines.h"
 #include "fail.h"
 #include "path.h"
 #include "psn.h"
@@ -17,68 +17,6 @@
 
 /* Messages open at once in one QP, unless its send queue is shorter. */
 #define MAX_MSGS 256
-
-static struct engine_set
-engines_of(const struct nic_conf *conf, uint8_t type)
-{
-	return (struct engine_set){.rel = type == SHM_QPT_RC ? conf->rel : conf->rel_dgram,
-	                           .cc = conf->cc,
-	                           .lb = conf->lb};
-}
-
-static struct engine_set_params
-params_of(const struct nic_conf *conf, uint8_t type)
-{
-	return (struct engine_set_params){.rel = type == SHM_QPT_RC ? conf->rel_params : NULL,
-	                                  .cc = conf->cc_params,
-	                                  .lb = conf->lb_params};
-}
-
-static struct engine_env
-env_of(const struct qp *qp)
-{
-	const struct nic_conf *conf = &qp->nic->conf;
-	/* In an order that neither overflows nor loses much: bytes per ms, then per RTT. */
-	uint64_t bdp_bytes = conf->line_rate_bps / 8000 * conf->base_rtt_ns / 1000000;
-	uint32_t mtu = qp->mtu ? qp->mtu : mtu_bytes(qp->nic->active_mtu);
-
-	return (struct engine_env){
-		.line_rate_bps = conf->line_rate_bps,
-		.base_rtt_ns = conf->base_rtt_ns,
-		.seed = conf->seed ^ ((uint64_t)qp->qpn << 32),
-		.mtu_bytes = mtu,
-		.bdp_pkts = bdp_bytes ? (uint32_t)((bdp_bytes + mtu - 1) / mtu) : 1,
-		.window_pkts = conf->window_pkts,
-		.max_msgs = qp->rel_qp.msg_mask + 1,
-		.nb_hops = 1,
-		.base_sport = path_sport(qp),
-	};
-}
-
-static bool
-alloc_engines(struct qp *qp)
-{
-	const struct nic_conf *conf = &qp->nic->conf;
-	struct engine_set set = engines_of(conf, qp->type);
-	struct engine_set_params params = params_of(conf, qp->type);
-	struct engine_env env = env_of(qp);
-	struct engine_layout at;
-	char *block;
-
-	engine_set_layout(&set, &params, &env, &at);
-	block = aligned_alloc(ENGINE_STATE_ALIGN, at.size);
-	if (!block)
-		return false;
-	qp->rel_ops = set.rel;
-	qp->cc_ops = set.cc;
-	qp->lb_ops = set.lb;
-	qp->engines = block;
-	qp->engines_size = at.size;
-	qp->rel = (struct rel_head *)(block + at.rel_offset);
-	qp->cc = (struct cc_head *)(block + at.cc_offset);
-	qp->lb = (struct lb_head *)(block + at.lb_offset);
-	return true;
-}
 
 static bool
 alloc_queues(struct qp *qp)
@@ -198,7 +136,7 @@ qp_create(struct nic *nic, const struct qp_init *init)
 	do
 		qp->qpn = (uint32_t)nic_random(nic) & PSN_MASK;
 	while (qp->qpn <= QPN_GSI || qp->qpn == PSN_MASK || keytab_get(&nic->qps, qp->qpn));
-	if (!alloc_queues(qp) || !alloc_engines(qp) || keytab_put(&nic->qps, qp->qpn, qp)) {
+	if (!alloc_queues(qp) || !qp_engines_alloc(qp) || keytab_put(&nic->qps, qp->qpn, qp)) {
 		free_all(qp);
 		errno = ENOMEM;
 		return NULL;
@@ -257,20 +195,11 @@ to_reset(struct qp *qp)
 static void
 to_rtr(struct qp *qp)
 {
-	const struct nic_conf *conf = &qp->nic->conf;
-	struct engine_set set = engines_of(conf, qp->type);
-	struct engine_set_params params = params_of(conf, qp->type);
-	struct engine_env env;
-
 	qp->mtu = qp->type == SHM_QPT_UD ? mtu_bytes(qp->nic->active_mtu)
 	                                 : mtu_bytes(qp->attr.path_mtu);
 	qp->rel_qp.rx_first_psn = PSN_BIAS + qp->attr.rq_psn;
-	qp->rel_qp.window_pkts = conf->window_pkts;
-	env = env_of(qp);
-	set.rel->init(qp->rel, params.rel, &env, &qp->rel_qp);
-	set.cc->init(qp->cc, &qp->nic->cc_nic, params.cc, &env);
-	set.lb->init(qp->lb, params.lb, &env);
-	qp->ecn = engine_set_wire(&set) & WIRE_ECT ? ECN_ECT0 : ECN_NOT_ECT;
+	qp->rel_qp.window_pkts = qp->nic->conf.window_pkts;
+	qp_engines_init(qp);
 }
 
 static uint64_t
