@@ -98,6 +98,14 @@ void sched_wake(struct sched *s, struct sched_ent *e, uint64_t now_ns);
  */
 struct sched_ent *sched_next(struct sched *s, uint64_t now_ns);
 
+/** Who probably comes next, to be looked at and no more; NULL if that is not known. */
+static inline struct sched_ent *
+sched_peek(const struct sched *s)
+{
+	return list_is_empty(&s->active) ? NULL
+	                                 : container_of(s->active.next, struct sched_ent, link);
+}
+
 /**
  * Account one packet that was sent.
  *

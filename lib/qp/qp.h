@@ -229,7 +229,7 @@ qp_transport(const struct qp *qp)
 	return transport[qp->type];
 }
 
-/** Bring what a packet on its way in will touch nearer; NULL does nothing. */
+/** Bring what a packet will touch nearer; NULL does nothing. */
 static inline void
 qp_prefetch(const struct qp *qp)
 {

@@ -73,10 +73,23 @@ plan_turn(struct qp *qp, uint32_t max, uint64_t now_ns)
 	sched_done(&nic->sched, &qp->sched, more, now_ns);
 }
 
+/* Whoever has a turn; the memory of the next is asked for meanwhile. */
+static void
+plan_turns(struct nic *nic, uint32_t max, uint64_t now_ns)
+{
+	struct sched_ent *e, *next;
+
+	while (room(nic, max) && (e = sched_next(&nic->sched, now_ns))) {
+		next = sched_peek(&nic->sched);
+		if (next)
+			qp_prefetch(container_of(next, struct qp, sched));
+		plan_turn(container_of(e, struct qp, sched), max, now_ns);
+	}
+}
+
 uint32_t
 stack_tx(struct nic *nic, struct pkt **pkts, uint32_t max, uint64_t now_ns)
 {
-	struct sched_ent *e;
 	uint32_t n;
 
 	nic->now_ns = now_ns;
@@ -85,8 +98,7 @@ stack_tx(struct nic *nic, struct pkt **pkts, uint32_t max, uint64_t now_ns)
 	nic->batch->nb_planned = 0;
 	n = neigh_tx(nic->neigh, pkts, max < NEIGH_TURN_PKTS ? max : NEIGH_TURN_PKTS, now_ns);
 	plan_acks(nic, max - n);
-	while (room(nic, max - n) && (e = sched_next(&nic->sched, now_ns)))
-		plan_turn(container_of(e, struct qp, sched), max - n, now_ns);
+	plan_turns(nic, max - n, now_ns);
 	for (uint32_t i = 0; i < n; i++)
 		nic_count_tx(nic, pkts[i]);
 	n += batch_flush_out(nic, pkts + n);
