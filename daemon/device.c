@@ -179,6 +179,18 @@ handle_open(struct request *req)
 	return 0;
 }
 
+/* On the worker: it counts while it works. */
+static void
+read_violations(void *arg, uint64_t now_ns)
+{
+	struct request *req = arg;
+	const uint64_t *drop = req->client->device->nic->stats.drop;
+
+	(void)now_ns;
+	req->msg->port.nb_qkey_violations = drop[DROP_QKEY];
+	req->msg->port.nb_pkey_violations = drop[DROP_PKEY];
+}
+
 int
 handle_query_port(struct request *req)
 {
@@ -190,8 +202,7 @@ handle_query_port(struct request *req)
 	port->max_mtu = 5;
 	port->active_mtu = nic->active_mtu;
 	port->speed_mbps = (uint32_t)(nic->conf.line_rate_bps / 1000000);
-	port->nb_qkey_violations = nic->stats.drop[DROP_QKEY];
-	port->nb_pkey_violations = nic->stats.drop[DROP_PKEY];
+	worker_call(req->client->device->worker, read_violations, req);
 	return 0;
 }
 

@@ -73,12 +73,14 @@ struct engine_env {
 	uint64_t base_rtt_ns;   /**< of an empty path, > 0; configured, not measured */
 	uint64_t seed;          /**< of the engine's own PRNG; from the run's seed and the QPN */
 	uint32_t mtu_bytes;     /**< PMTU: payload of a full packet, 256 to 4096 */
-	uint32_t bdp_pkts;      /**< line rate x base RTT in MTU packets, rounded up, >= 1 */
-	uint32_t window_pkts;   /**< most that rel_qp.window_pkts can be: length of bitmaps */
-	uint32_t max_msgs;      /**< slots of messages per direction, a power of two */
-	uint16_t nb_hops;       /**< switch: ports; host: paths to choose from, >= 1 */
-	uint16_t base_sport;    /**< host LB: first UDP source port */
-	uint8_t stage;          /**< switch: level in the fat tree, leaf = 0 */
+	/** Line rate x base RTT in MTU packets, rounded up, >= 1. For state_size it is the most
+	 * that it can be, and mtu_bytes the least: init may see fewer packets, not more. */
+	uint32_t bdp_pkts;
+	uint32_t window_pkts; /**< most that rel_qp.window_pkts can be: length of bitmaps */
+	uint32_t max_msgs;    /**< slots of messages per direction, a power of two */
+	uint16_t nb_hops;     /**< switch: ports; host: paths to choose from, >= 1 */
+	uint16_t base_sport;  /**< host LB: first UDP source port */
+	uint8_t stage;        /**< switch: level in the fat tree, leaf = 0 */
 };
 
 /** A run of packets of one stream: PSNs first to first + count - 1. */

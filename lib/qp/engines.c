@@ -23,12 +23,11 @@ params_of(const struct nic_conf *conf, uint8_t type)
 }
 
 static struct engine_env
-env_of(const struct qp *qp)
+env_of(const struct qp *qp, uint32_t mtu)
 {
 	const struct nic_conf *conf = &qp->nic->conf;
 	/* In an order that neither overflows nor loses much: bytes per ms, then per RTT. */
 	uint64_t bdp_bytes = conf->line_rate_bps / 8000 * conf->base_rtt_ns / 1000000;
-	uint32_t mtu = qp->mtu ? qp->mtu : mtu_bytes(qp->nic->active_mtu);
 
 	return (struct engine_env){
 		.line_rate_bps = conf->line_rate_bps,
@@ -49,7 +48,8 @@ qp_engines_alloc(struct qp *qp)
 	const struct nic_conf *conf = &qp->nic->conf;
 	struct engine_set set = engines_of(conf, qp->type);
 	struct engine_set_params params = params_of(conf, qp->type);
-	struct engine_env env = env_of(qp);
+	/* Of all that the path may have, the MTU with the most packets per BDP. */
+	struct engine_env env = env_of(qp, mtu_bytes(1));
 	struct engine_layout at;
 	char *block;
 
@@ -74,7 +74,7 @@ qp_engines_init(struct qp *qp)
 	const struct nic_conf *conf = &qp->nic->conf;
 	struct engine_set set = engines_of(conf, qp->type);
 	struct engine_set_params params = params_of(conf, qp->type);
-	struct engine_env env = env_of(qp);
+	struct engine_env env = env_of(qp, qp->mtu);
 
 	set.rel->init(qp->rel, params.rel, &env, &qp->rel_qp);
 	set.cc->init(qp->cc, &qp->nic->cc_nic, params.cc, &env);
