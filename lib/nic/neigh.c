@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "be.h"
-#include "list.h"
+#include "neigh_map.h"
 #include "neigh_msg.h"
-#include "wheel.h"
 
 #define VLAN_ID_MASK 0xfff
 /* A tick of 1 ms: asking has time. */
@@ -19,30 +17,16 @@
 /* The group of all IPv6 nodes: RFC 2464, section 7, of ff02::1. */
 static const uint8_t all_nodes_mac[6] = {0x33, 0x33, [5] = 1};
 
-struct entry {
-	struct neigh n;
-	struct entry *next;       /* in its hash bucket */
-	struct entry **link;      /* what points here; NULL = it is in none */
-	struct list idle;         /* among those without references, longest first */
-	struct wheel_timer timer; /* when to ask... */
-	struct list due;          /* ...or among those to ask now */
-	uint64_t wanted_ns;       /* last neigh_want */
-	bool is_own;
-};
-
 struct neigh_table {
 	const struct neigh_self *self;
 	struct pkt_pool *pool;
 	struct neigh_stats stats;
 	struct wheel wheel;
-	struct list idle, due;
+	struct neigh_map map;
+	struct list due;
 	struct pkt_queue answers;
 	uint64_t answers_since_ns; /* begin of the interval that nb_answers counts */
 	uint32_t nb_answers;
-	uint32_t bucket_mask;
-	struct entry **buckets;
-	uint32_t max_entries, nb_entries; /* those behind nb_entries were never used */
-	struct entry *entries;
 };
 
 const struct stat_desc neigh_stat_descs[] = {
@@ -62,28 +46,18 @@ struct neigh_table *
 neigh_create(const struct neigh_self *self, struct pkt_pool *pool, uint32_t max_neighs)
 {
 	struct neigh_table *t = calloc(1, sizeof(*t));
-	uint32_t nb_buckets = 1;
 
 	assert(max_neighs >= 1 && max_neighs <= 1u << 20);
 	assert(pool->room_bytes >= NEIGH_MSG_MAX);
 	if (!t)
 		return NULL;
-	while (nb_buckets < max_neighs)
-		nb_buckets *= 2;
-	t->buckets = calloc(nb_buckets, sizeof(*t->buckets));
-	t->entries = calloc(max_neighs, sizeof(*t->entries));
-	if (!t->buckets || !t->entries) {
-		free(t->buckets);
-		free(t->entries);
+	if (!neigh_map_init(&t->map, max_neighs)) {
 		free(t);
 		return NULL;
 	}
 	t->self = self;
 	t->pool = pool;
-	t->max_entries = max_neighs;
-	t->bucket_mask = nb_buckets - 1;
 	wheel_init(&t->wheel, 0, TICK_SHIFT);
-	list_init(&t->idle);
 	list_init(&t->due);
 	return t;
 }
@@ -97,8 +71,7 @@ neigh_destroy(struct neigh_table *t)
 		return;
 	while ((p = pkt_queue_pop(&t->answers)))
 		pkt_free(&p, 1);
-	free(t->buckets);
-	free(t->entries);
+	neigh_map_fini(&t->map);
 	free(t);
 }
 
@@ -117,71 +90,17 @@ is_own_ip(const struct neigh_table *t, const struct ip_addr *ip)
 	return false;
 }
 
-static struct entry **
-bucket_of(const struct neigh_table *t, const struct ip_addr *ip)
-{
-	uint64_t h = get_be64(ip->b) ^ get_be64(ip->b + 8) * UINT64_C(0x9e3779b97f4a7c15);
-
-	h = (h ^ h >> 32) * UINT64_C(0xbf58476d1ce4e5b9);
-	return &t->buckets[h >> 32 & t->bucket_mask];
-}
-
-static struct entry *
-entry_find(const struct neigh_table *t, const struct ip_addr *ip)
-{
-	struct entry *e = *bucket_of(t, ip);
-
-	while (e && !is_same_ip(&e->n.ip, ip))
-		e = e->next;
-	return e;
-}
-
-/* One never used before, else the one that has been idle for longest; NULL if there is none. */
-static struct entry *
-entry_take(struct neigh_table *t)
-{
-	struct entry *e;
-
-	if (t->nb_entries == t->max_entries)
-		return list_is_empty(&t->idle) ? NULL
-		                               : container_of(t->idle.next, struct entry, idle);
-	e = &t->entries[t->nb_entries++];
-	wheel_timer_init(&e->timer);
-	list_init(&e->idle);
-	list_init(&e->due);
-	return e;
-}
-
-/* To the bucket of its address, out of that of an older one. */
-static void
-entry_file(struct neigh_table *t, struct entry *e)
-{
-	struct entry **bucket = bucket_of(t, &e->n.ip);
-
-	if (e->link) {
-		*e->link = e->next;
-		if (e->next)
-			e->next->link = e->link;
-	}
-	e->next = *bucket;
-	e->link = bucket;
-	if (e->next)
-		e->next->link = &e->next;
-	*bucket = e;
-}
-
 /* Generations go on when an entry changes hands: whoever kept an old one sees it. */
 static void
-entry_reset(struct neigh_table *t, struct entry *e, struct ip_addr ip)
+entry_reset(struct neigh_table *t, struct neigh_entry *e)
 {
-	e->n = (struct neigh){.ip = ip, .generation = e->n.generation + 1};
-	e->is_own = is_own_ip(t, &ip);
+	e->n = (struct neigh){.ip = e->n.ip, .generation = e->n.generation + 1};
+	e->is_own = is_own_ip(t, &e->n.ip);
 	e->wanted_ns = 0;
 	if (e->is_own) {
 		e->n.valid = true;
 		memcpy(e->n.mac, t->self->mac, 6);
 	}
-	entry_file(t, e);
 }
 
 static uint64_t
@@ -194,7 +113,7 @@ ask_interval_ns(const struct neigh *n)
 
 /* The wheel would be up to a tick late for what can go now. */
 static void
-entry_ask_at(struct neigh_table *t, struct entry *e, uint64_t due_ns, uint64_t now_ns)
+entry_ask_at(struct neigh_table *t, struct neigh_entry *e, uint64_t due_ns, uint64_t now_ns)
 {
 	list_del(&e->due);
 	wheel_cancel(&t->wheel, &e->timer);
@@ -205,14 +124,14 @@ entry_ask_at(struct neigh_table *t, struct entry *e, uint64_t due_ns, uint64_t n
 }
 
 static void
-entry_use(struct neigh_table *t, struct entry *e, uint64_t now_ns)
+entry_use(struct neigh_table *t, struct neigh_entry *e, uint64_t now_ns)
 {
 	list_del(&e->idle);
 	if (e->is_own)
 		return;
 	/* Nobody kept it fresh while it was idle. */
 	if (e->n.valid && now_ns - e->n.confirmed_ns >= NEIGH_REFRESH_NS)
-		entry_reset(t, e, e->n.ip);
+		entry_reset(t, e);
 	if (e->n.valid)
 		entry_ask_at(t, e, e->n.confirmed_ns + NEIGH_REFRESH_NS, now_ns);
 }
@@ -220,13 +139,13 @@ entry_use(struct neigh_table *t, struct entry *e, uint64_t now_ns)
 struct neigh *
 neigh_get(struct neigh_table *t, const struct ip_addr *ip, uint64_t now_ns)
 {
-	struct entry *e = entry_find(t, ip);
+	struct neigh_entry *e = neigh_map_find(&t->map, ip);
 
 	if (!e) {
-		e = entry_take(t);
+		e = neigh_map_add(&t->map, ip);
 		if (!e)
 			return NULL;
-		entry_reset(t, e, *ip);
+		entry_reset(t, e);
 	}
 	if (e->n.nb_refs == 0)
 		entry_use(t, e, now_ns);
@@ -238,20 +157,20 @@ neigh_get(struct neigh_table *t, const struct ip_addr *ip, uint64_t now_ns)
 void
 neigh_put(struct neigh_table *t, struct neigh *n)
 {
-	struct entry *e = container_of(n, struct entry, n);
+	struct neigh_entry *e = container_of(n, struct neigh_entry, n);
 
 	assert(n->nb_refs > 0);
 	if (--n->nb_refs > 0)
 		return;
 	list_del(&e->due);
 	wheel_cancel(&t->wheel, &e->timer);
-	list_add_tail(&t->idle, &e->idle);
+	list_add_tail(&t->map.idle, &e->idle);
 }
 
 void
 neigh_want(struct neigh_table *t, struct neigh *n, uint64_t now_ns)
 {
-	struct entry *e = container_of(n, struct entry, n);
+	struct neigh_entry *e = container_of(n, struct neigh_entry, n);
 
 	assert(n->nb_refs > 0);
 	if (n->valid)
@@ -263,7 +182,8 @@ neigh_want(struct neigh_table *t, struct neigh *n, uint64_t now_ns)
 
 /* Somebody says that an address of the table is at mac. */
 static void
-entry_learn(struct neigh_table *t, struct entry *e, const struct neigh_msg *msg, uint64_t now_ns)
+entry_learn(struct neigh_table *t, struct neigh_entry *e, const struct neigh_msg *msg,
+            uint64_t now_ns)
 {
 	struct neigh *n = &e->n;
 	bool is_change = n->valid && memcmp(n->mac, msg->mac, 6) != 0;
@@ -369,7 +289,7 @@ void
 neigh_rx(struct neigh_table *t, const uint8_t *frame, uint32_t len, uint64_t now_ns)
 {
 	struct neigh_msg msg;
-	struct entry *e;
+	struct neigh_entry *e;
 
 	if (!neigh_msg_parse(frame, len, &msg)) {
 		t->stats.rx_bad++;
@@ -380,7 +300,7 @@ neigh_rx(struct neigh_table *t, const uint8_t *frame, uint32_t len, uint64_t now
 	if (is_own_ip(t, &msg.sender)) {
 		t->stats.rx_conflicts++;
 	} else if (msg.has_mac) {
-		e = entry_find(t, &msg.sender);
+		e = neigh_map_find(&t->map, &msg.sender);
 		if (e && !e->is_own)
 			entry_learn(t, e, &msg, now_ns);
 	}
@@ -419,7 +339,7 @@ source_for(const struct neigh_table *t, const struct ip_addr *target)
 
 /* A known neighbour is asked where it was at first, then everywhere. */
 static struct pkt *
-entry_ask(struct neigh_table *t, struct entry *e, uint64_t now_ns)
+entry_ask(struct neigh_table *t, struct neigh_entry *e, uint64_t now_ns)
 {
 	struct neigh *n = &e->n;
 	struct neigh_msg msg = {
@@ -448,7 +368,7 @@ entry_ask(struct neigh_table *t, struct entry *e, uint64_t now_ns)
 
 /* A timer came up: the question to send, NULL if there is none any more. */
 static struct pkt *
-entry_due(struct neigh_table *t, struct entry *e, uint64_t now_ns)
+entry_due(struct neigh_table *t, struct neigh_entry *e, uint64_t now_ns)
 {
 	struct neigh *n = &e->n;
 
@@ -463,16 +383,16 @@ entry_due(struct neigh_table *t, struct entry *e, uint64_t now_ns)
 	return entry_ask(t, e, now_ns);
 }
 
-static struct entry *
+static struct neigh_entry *
 entry_next_due(struct neigh_table *t, uint64_t now_ns)
 {
 	struct list *link = list_pop(&t->due);
 	struct wheel_timer *timer;
 
 	if (link)
-		return container_of(link, struct entry, due);
+		return container_of(link, struct neigh_entry, due);
 	timer = wheel_expired(&t->wheel, now_ns);
-	return timer ? container_of(timer, struct entry, timer) : NULL;
+	return timer ? container_of(timer, struct neigh_entry, timer) : NULL;
 }
 
 uint32_t
@@ -485,7 +405,7 @@ neigh_tx(struct neigh_table *t, struct pkt **pkts, uint32_t max, uint64_t now_ns
 		t->stats.tx_answers++;
 	}
 	while (n < max) {
-		struct entry *e = entry_next_due(t, now_ns);
+		struct neigh_entry *e = entry_next_due(t, now_ns);
 
 		if (!e)
 			break;
