@@ -195,20 +195,21 @@ static char *
 next_line(char *buf, int size, void *user)
 {
 	struct conf_reader *r = user;
-	char *line = NULL, *text;
-	size_t room = 0, len;
-	ssize_t got;
+	char *line = r->next, *eol, *text;
+	size_t len;
 
-	got = getline(&line, &room, r->stream);
-	if (got < 0) {
-		free(line);
+	if (line == r->end)
 		return NULL;
-	}
+	eol = memchr(line, '\n', (size_t)(r->end - line));
+	r->next = eol ? eol + 1 : r->end;
+	if (!eol)
+		eol = r->end;
+	*eol = '\0';
 	r->line++;
 	buf[0] = '\0';
-	if (strlen(line) != (size_t)got) {
+	if (line + strlen(line) != eol) {
 		conf_error(r, r->line, "not a text file");
-		goto out;
+		return buf;
 	}
 	cut_comment(line);
 	text = line;
@@ -222,7 +223,7 @@ next_line(char *buf, int size, void *user)
 		           "a line of more than %d characters; a list goes on in another line "
 		           "with the same key",
 		           size - 1);
-		goto out;
+		return buf;
 	}
 	memcpy(buf, text, len + 1);
 	if (len > 1 && text[0] == '[' && text[len - 1] == ']') {
@@ -235,34 +236,52 @@ next_line(char *buf, int size, void *user)
 		r->in_section = true;
 		r->section = NULL;
 	}
-out:
-	free(line);
 	return buf;
+}
+
+/* All of a file into text, which has room for CONF_FILE_MAX bytes and one more. */
+static bool
+read_all(struct conf_reader *r, FILE *stream, char *text)
+{
+	size_t len = fread(text, 1, CONF_FILE_MAX + 1, stream);
+
+	if (ferror(stream)) {
+		conf_error(r, 0, "%s", strerror(errno));
+		return false;
+	}
+	if (len > CONF_FILE_MAX) {
+		conf_error(r, 0, "more than %u bytes: not a conf file", CONF_FILE_MAX);
+		return false;
+	}
+	r->next = text;
+	r->end = text + len;
+	return true;
 }
 
 struct conf *
 conf_read_stream(FILE *stream, const char *path, FILE *errors)
 {
-	struct conf_reader r = {.path = path, .stream = stream, .errors = errors};
+	struct conf_reader r = {.path = path, .errors = errors};
+	char *text = malloc(CONF_FILE_MAX + 1);
 	int bad_line;
 
 	r.conf = calloc(1, sizeof(*r.conf));
-	if (!r.conf || !conf_defaults(r.conf)) {
-		fprintf(errors, "%s: %s\n", path, strerror(ENOMEM));
-		conf_free(r.conf);
-		return NULL;
+	if (!text || !r.conf || !conf_defaults(r.conf)) {
+		conf_error(&r, 0, "%s", strerror(ENOMEM));
+		goto out;
 	}
+	if (!read_all(&r, stream, text))
+		goto out;
 	bad_line = ini_parse_stream(next_line, &r, on_key, &r);
-	if (ferror(stream))
-		conf_error(&r, r.line, "%s", strerror(errno));
 	if (bad_line > 0)
 		conf_error(&r, (uint32_t)bad_line, "neither [SECTION] nor KEY = VALUE");
 	conf_check(&r);
-	if (r.nb_errors > 0) {
-		conf_free(r.conf);
-		return NULL;
-	}
-	return r.conf;
+out:
+	free(text);
+	if (r.nb_errors == 0)
+		return r.conf;
+	conf_free(r.conf);
+	return NULL;
 }
 
 struct conf *

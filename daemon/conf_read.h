@@ -52,7 +52,8 @@ extern const struct conf_section *const conf_sections[];
 struct conf_reader {
 	struct conf *conf;
 	const char *path;
-	FILE *stream, *errors;
+	FILE *errors;
+	char *next, *end; /**< what is left of the file; one byte behind it may be written */
 	uint32_t line;
 	uint32_t nb_errors;
 	bool in_section;
@@ -95,6 +96,8 @@ void conf_check_machine(struct conf_reader *r);
 
 /** What stands between the words of a list. */
 #define CONF_BETWEEN ", \t"
+/** Bytes of a conf file. Source: our choice, ten times what the largest conf needs. */
+#define CONF_FILE_MAX (1u << 20)
 /** A line of a conf file, with its end. Source: libinih's INI_MAX_LINE, and some. */
 #define CONF_LINE_MAX 256
 

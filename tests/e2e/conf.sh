@@ -71,6 +71,14 @@ CONF
 timeout 10 "$WEFTD" --check "$e2e_dir/empty.conf" >"$e2e_dir/client" 2>&1
 [ $? = 1 ] && grep -q "^$e2e_dir/empty.conf: neither" "$e2e_dir/client"
 verdict $? "an empty file has no line to name" "$(sed 's|.*/||' "$e2e_dir/client")"
+for path in /dev/zero /dev/urandom; do
+	timeout 10 "$WEFTD" --check "$path" >"$e2e_dir/client" 2>&1
+	[ $? = 1 ] && [ "$(wc -l <"$e2e_dir/client")" = 1 ] && grep -q "^$path: more than" "$e2e_dir/client"
+	verdict $? "$path has no end" "$(head -n 1 "$e2e_dir/client" | tr -d '\0')"
+done
+# shellcheck disable=SC2002 # a pipe is meant
+cat "$WEFT_CONF" | timeout 10 "$WEFTD" --check /dev/stdin >"$e2e_dir/client" 2>&1
+verdict $? "a conf from a pipe" "$(head -n 1 "$e2e_dir/client")"
 timeout 10 "$WEFTD" "$e2e_dir/none.conf" >"$e2e_dir/client" 2>&1
 [ $? = 1 ] && grep -q 'none.conf' "$e2e_dir/client"
 verdict $? "a file that isn't there" "$(tail -n 1 "$e2e_dir/client" | sed 's|.*/||')"

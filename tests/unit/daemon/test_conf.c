@@ -134,6 +134,44 @@ Test(conf, mistakes_are_told_with_file_line_and_the_nearest_word)
 	}
 }
 
+Test(conf, a_file_has_at_most_1_MiB)
+{
+	enum { MAX = 1 << 20 };
+	char *text = malloc(MAX + 2), *errors;
+	struct conf *conf;
+
+	/* Comments, the last one without an end of its line. */
+	memset(text, '#', MAX + 1);
+	memcpy(text, TWO_NICS, strlen(TWO_NICS));
+	text[MAX] = '\0';
+	conf_free(read_good(text));
+	text[MAX] = '#';
+	text[MAX + 1] = '\0';
+	conf = read_text(text, &errors);
+	cr_expect_null(conf);
+	cr_expect_str_eq(errors, "dir/t.conf: more than 1048576 bytes: not a conf file\n");
+	free(errors);
+	free(text);
+}
+
+Test(conf, a_file_without_end_is_one_mistake, .timeout = 20)
+{
+	static const char *const paths[] = {"/dev/zero", "/dev/urandom"};
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		char *errors, want[100];
+		size_t size;
+		FILE *out = open_memstream(&errors, &size);
+
+		cr_expect_null(conf_read(paths[i], out));
+		fclose(out);
+		snprintf(want, sizeof(want), "%s: more than 1048576 bytes: not a conf file\n",
+		         paths[i]);
+		cr_expect_str_eq(errors, want);
+		free(errors);
+	}
+}
+
 Test(conf, mistakes_of_a_nic)
 {
 	static const struct {
