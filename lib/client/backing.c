@@ -154,12 +154,22 @@ backing_find(const struct maps_entry *entry)
 	return NULL;
 }
 
+static struct backing_share *
+share_of(const struct backing *backing, const struct weft *weft)
+{
+	struct backing_share *share = backing->shares;
+
+	while (share && share->weft != weft)
+		share = share->next;
+	return share;
+}
+
 struct backing *
-backing_find_allocated(uint64_t va)
+backing_find_allocated(const struct weft *weft, uint64_t va)
 {
 	for (struct backing *backing = backings; backing; backing = backing->next) {
 		if (backing->origin == BACKING_ALLOCATED && backing->va == va)
-			return backing;
+			return share_of(backing, weft) ? backing : NULL;
 	}
 	return NULL;
 }
@@ -167,10 +177,8 @@ backing_find_allocated(uint64_t va)
 struct backing_share *
 backing_use(struct backing *backing, struct weft *weft)
 {
-	struct backing_share *share = backing->shares;
+	struct backing_share *share = share_of(backing, weft);
 
-	while (share && share->weft != weft)
-		share = share->next;
 	if (!share) {
 		struct ctl_backing msg = {0};
 		struct ctl_fds fds = {.send = backing->fd};

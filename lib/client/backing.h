@@ -63,8 +63,8 @@ void backing_destroy(struct backing *backing);
 
 /** The object behind a mapping; NULL if it is none of ours. */
 struct backing *backing_find(const struct maps_entry *entry);
-/** The one that was allocated at this address. */
-struct backing *backing_find_allocated(uint64_t va);
+/** The one that was allocated at this address; NULL if there is none that this daemon knows. */
+struct backing *backing_find_allocated(const struct weft *weft, uint64_t va);
 /**
  * The application's object behind a shared mapping, if it can be handed to a daemon: a descriptor
  * of it can be had, and it is on tmpfs and sealed against shrinking.

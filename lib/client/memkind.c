@@ -319,9 +319,8 @@ end_use(struct mem_use *use)
 }
 
 void
-memkind_unmap(struct weft *weft, struct mem_use *use)
+memkind_unmap(struct mem_use *use)
 {
-	(void)weft;
 	backing_lock();
 	end_use(use);
 	backing_unlock();
@@ -376,9 +375,8 @@ memkind_free(struct weft *weft, void *mem)
 	struct backing *backing;
 	int err = 0;
 
-	(void)weft;
 	backing_lock();
-	backing = backing_find_allocated((uintptr_t)mem);
+	backing = backing_find_allocated(weft, (uintptr_t)mem);
 	if (!backing) {
 		err = -EINVAL;
 	} else if (backing->nb_uses) {

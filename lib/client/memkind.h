@@ -34,7 +34,7 @@ struct mem_use;
  */
 int memkind_map(struct weft *weft, uint64_t va, uint64_t length, bool write, struct ctl_seg *segs,
                 uint32_t *nb_segs, struct mem_use **use);
-void memkind_unmap(struct weft *weft, struct mem_use *use);
+void memkind_unmap(struct mem_use *use);
 
 /**
  * Let memkind_map remap. Only for whoever also interposes madvise and mremap in the process; off
@@ -44,7 +44,10 @@ void memkind_allow_remap(bool allow);
 
 /** Memory made of the daemon's memfd from the start. @return 0 or a negative errno. */
 int memkind_alloc(struct weft *weft, size_t bytes, void **mem);
-/** @return -EBUSY while registered, -EINVAL if it is not from memkind_alloc. */
+/**
+ * @return -EBUSY while registered; -EINVAL if it is not from memkind_alloc, or of a device that has
+ *         neither made nor registered it.
+ */
 int memkind_free(struct weft *weft, void *mem);
 
 /** A device is closed: the daemon forgets its backings, its registrations are gone. */

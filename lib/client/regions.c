@@ -30,7 +30,7 @@ client_mr_init(struct weft_mr *mr, struct weft *weft, const struct client_region
 		return err;
 	err = ctl_call(weft, CTL_REG_MR, &msg, sizeof(msg), sizeof(msg), NULL, 0);
 	if (err) {
-		memkind_unmap(weft, use);
+		memkind_unmap(use);
 		return err;
 	}
 	*mr = (struct weft_mr){.weft = weft, .key = msg.key, .use = use};
@@ -43,7 +43,7 @@ client_mr_fini(struct weft_mr *mr)
 	int err = client_gone_ok(ctl_call_handle(mr->weft, CTL_DEREG_MR, mr->key));
 
 	if (!err)
-		memkind_unmap(mr->weft, mr->use);
+		memkind_unmap(mr->use);
 	return err;
 }
 

@@ -92,7 +92,10 @@ enum weft_access {
  * @param bytes  1 or more, rounded up to pages.
  */
 void *weft_mem_alloc(struct weft *weft, size_t bytes);
-/** @return -EBUSY while registered, -EINVAL if it is not from weft_mem_alloc. */
+/**
+ * @return -EBUSY while registered; -EINVAL if it is not from weft_mem_alloc, or of a device that has
+ *         neither given nor registered it.
+ */
 int weft_mem_free(struct weft *weft, void *mem);
 
 /** Register memory of any kind. It must stay mapped until it is deregistered. */

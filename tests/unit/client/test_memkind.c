@@ -439,6 +439,27 @@ Test(memkind, memory_of_the_daemon_is_backed_from_the_start)
 	stop();
 }
 
+Test(memkind, a_device_frees_only_memory_that_it_has_a_part_in)
+{
+	struct weft *maker;
+	struct weft_mr mr;
+	uint8_t *mem;
+
+	start(NULL);
+	maker = weft;
+	cr_assert_eq(memkind_alloc(maker, 100, (void **)&mem), 0);
+	cr_assert_eq(client_open(NULL, &weft), 0);
+	cr_expect_eq(memkind_free(weft, mem), -EINVAL);
+	mem[0] = 1;
+	/* Whoever has registered it may free it, for the one that made it may be closed by then. */
+	cr_assert_eq(reg(&mr, mem, 100), 0);
+	client_close(maker);
+	cr_expect_eq(memkind_free(weft, mem), -EBUSY);
+	cr_expect_eq(client_mr_fini(&mr), 0);
+	cr_expect_eq(memkind_free(weft, mem), 0);
+	stop();
+}
+
 Test(memkind, two_devices_reach_the_same_memory)
 {
 	uint8_t *mem = anon(256 * KB);
