@@ -50,11 +50,11 @@ conf_read_yes_no(struct conf_reader *r, const struct conf_key *key, void *obj, c
 static bool
 parse_ip(const char *text, struct ip_addr *ip, bool *is_v4)
 {
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	uint8_t ipv4[4];
 
-	*is_v4 = inet_pton(AF_INET, text, &ip->b[12]) == 1;
+	*is_v4 = inet_pton(AF_INET, text, ipv4) == 1;
 	if (*is_v4) {
-		memcpy(ip->b, mapped, sizeof(mapped));
+		ip_addr_from_ipv4(ip, ipv4);
 		return true;
 	}
 	return inet_pton(AF_INET6, text, ip->b) == 1;
