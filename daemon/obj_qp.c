@@ -94,14 +94,6 @@ release_qp(struct obj *obj)
 
 const struct obj_ops qp_ops = {.detach = detach_qp, .release = release_qp};
 
-static bool
-cap_ok(const struct shm_qp_cap *cap)
-{
-	return cap->max_send_wr <= WEFT_MAX_WR && cap->max_recv_wr <= WEFT_MAX_WR &&
-	       cap->max_send_sge <= WEFT_MAX_SGE && cap->max_recv_sge <= WEFT_MAX_SGE &&
-	       cap->max_inline <= WEFT_MAX_INLINE;
-}
-
 /* The rings of a QP; with an SRQ it has no receive queue. */
 static int
 new_qp_rings(struct client *client, struct qp_obj *q, struct ctl_qp *msg, struct qp_init *init)
@@ -162,7 +154,7 @@ handle_create_qp(struct request *req)
 
 	if (msg->type != SHM_QPT_RC && msg->type != SHM_QPT_UC && msg->type != SHM_QPT_UD)
 		return EOPNOTSUPP;
-	if (!cap_ok(&msg->cap))
+	if (!shm_qp_cap_ok(&msg->cap))
 		return EINVAL;
 	if (obj_count(client, OBJ_QP) >= WEFT_MAX_QP ||
 	    client->device->nb_qps >= CONTROL_MAX_QP_TOTAL)

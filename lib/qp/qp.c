@@ -86,12 +86,8 @@ link_refs(struct qp *qp, uint32_t by)
 static bool
 init_ok(const struct qp_init *init)
 {
-	const struct shm_qp_cap *c = &init->cap;
-
 	return (init->type == SHM_QPT_RC || init->type == SHM_QPT_UC || init->type == SHM_QPT_UD) &&
-	       c->max_send_wr <= WEFT_MAX_WR && c->max_recv_wr <= WEFT_MAX_WR &&
-	       c->max_send_sge <= WEFT_MAX_SGE && c->max_recv_sge <= WEFT_MAX_SGE &&
-	       c->max_inline <= WEFT_MAX_INLINE && init->send_cq && init->recv_cq &&
+	       shm_qp_cap_ok(&init->cap) && init->send_cq && init->recv_cq &&
 	       (!init->srq || init->type != SHM_QPT_UC);
 }
 

@@ -55,6 +55,15 @@ shm_wc_op_of(uint8_t op)
 	return op < SHM_WR_NB ? table[op] : SHM_WC_SEND;
 }
 
+/** Whether the daemon grants these capacities. */
+static inline bool
+shm_qp_cap_ok(const struct shm_qp_cap *cap)
+{
+	return cap->max_send_wr <= WEFT_MAX_WR && cap->max_recv_wr <= WEFT_MAX_WR &&
+	       cap->max_send_sge <= WEFT_MAX_SGE && cap->max_recv_sge <= WEFT_MAX_SGE &&
+	       cap->max_inline <= WEFT_MAX_INLINE;
+}
+
 /** Bytes of a send slot. */
 static inline uint32_t
 sq_stride(uint32_t max_sge, uint32_t max_inline)

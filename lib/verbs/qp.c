@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "shim.h"
+#include "wqe.h"
 
 static_assert(SHM_QPT_UD == (int)IBV_QPT_UD && SHM_QPS_ERR == (int)IBV_QPS_ERR &&
                       SHM_QP_RATE_LIMIT == (int)IBV_QP_RATE_LIMIT &&
@@ -32,9 +33,7 @@ create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr, const uint64_t *send
 	if (attr->qp_type != IBV_QPT_RC && attr->qp_type != IBV_QPT_UC &&
 	    attr->qp_type != IBV_QPT_UD)
 		return shim_null(-EOPNOTSUPP);
-	if (!attr->send_cq || !attr->recv_cq || init.cap.max_send_wr > WEFT_MAX_WR ||
-	    init.cap.max_recv_wr > WEFT_MAX_WR || init.cap.max_send_sge > WEFT_MAX_SGE ||
-	    init.cap.max_recv_sge > WEFT_MAX_SGE || init.cap.max_inline > WEFT_MAX_INLINE)
+	if (!attr->send_cq || !attr->recv_cq || !shm_qp_cap_ok(&init.cap))
 		return shim_null(-EINVAL);
 	init.send_cq = &to_cq(attr->send_cq)->weft;
 	init.recv_cq = &to_cq(attr->recv_cq)->weft;

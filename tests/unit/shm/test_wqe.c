@@ -37,6 +37,24 @@ Test(wqe, each_operation_belongs_to_its_transports_and_ends_in_its_completion)
 	}
 }
 
+Test(wqe, capacities_are_good_up_to_each_limit)
+{
+	static const struct shm_qp_cap none;
+	static const struct shm_qp_cap most = {WEFT_MAX_WR, WEFT_MAX_WR, WEFT_MAX_SGE, WEFT_MAX_SGE,
+	                                       WEFT_MAX_INLINE};
+
+	cr_expect(shm_qp_cap_ok(&none));
+	cr_expect(shm_qp_cap_ok(&most));
+	for (size_t i = 0; i < sizeof(most) / sizeof(uint32_t); i++) {
+		struct shm_qp_cap cap = most;
+
+		((uint32_t *)&cap)[i]++;
+		cr_expect_not(shm_qp_cap_ok(&cap), "member %zu", i);
+		((uint32_t *)&cap)[i] = UINT32_MAX;
+		cr_expect_not(shm_qp_cap_ok(&cap), "member %zu", i);
+	}
+}
+
 Test(wqe, slots_have_room_for_entries_or_inline_data)
 {
 	cr_expect_eq(sq_stride(0, 0), 64);
