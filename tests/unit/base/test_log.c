@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "log.h"
-
-#include <string.h>
 
 static char last[2 * LOG_LINE_MAX];
 static enum log_level last_level;
@@ -17,10 +20,24 @@ keep(enum log_level level, const char *line)
 	strcpy(last, line);
 }
 
-Test(log, without_a_hook_nothing_happens)
+Test(log, without_a_hook_nothing_is_written)
 {
+	char written[16];
+	int fds[2];
+
+	cr_assert_eq(pipe(fds), 0);
+	cr_assert_geq(dup2(fds[1], STDOUT_FILENO), 0);
+	cr_assert_geq(dup2(fds[1], STDERR_FILENO), 0);
+	cr_assert_eq(fcntl(fds[0], F_SETFL, O_NONBLOCK), 0);
 	log_fn = NULL;
 	log_error("to nobody %d", 1);
+	fflush(NULL);
+	cr_expect_eq(read(fds[0], written, sizeof(written)), -1);
+	cr_expect_eq(errno, EAGAIN);
+	log_fn = keep;
+	log_error("to somebody");
+	cr_expect_eq(nb_lines, 1);
+	cr_expect_str_eq(last, "to somebody");
 }
 
 Test(log, a_line_reaches_the_hook_with_its_level)

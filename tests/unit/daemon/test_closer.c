@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -39,8 +41,22 @@ Test(closer, closes_all_that_it_was_given_before_it_ends, .timeout = 20)
 	closer_stop(&closer);
 }
 
-Test(closer, without_a_start_there_is_nothing_to_stop)
+Test(closer, after_a_start_that_failed_there_is_nothing_to_stop)
 {
-	closer.fds[0] = closer.fds[1] = -1;
+	struct rlimit limit, none;
+	int err;
+
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = (struct rlimit){0, limit.rlim_max};
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	err = closer_start(&closer);
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	cr_expect_eq(err, -EMFILE);
+	cr_expect_eq(closer.fds[0], -1);
+	cr_expect_eq(closer.fds[1], -1);
+	/* Would join a thread that isn't there. */
+	closer_stop(&closer);
+	cr_expect_eq(closer_start(&closer), 0);
+	closer_stop(&closer);
 	closer_stop(&closer);
 }
