@@ -31,6 +31,7 @@ sbin/weftd
 bin/weft-run
 lib*/weft/libibverbs.so.1
 lib*/libweft.so
+lib*/libweft.so.0
 lib*/pkgconfig/weft.pc
 include/weft.h
 share/doc/weft/example.c
@@ -40,12 +41,6 @@ share/doc/weft/examples/switch.conf
 share/doc/weft/LICENSE
 share/doc/weft/NOTICE
 share/doc/weft/README.md
-share/doc/weft/example.c
-bin/weft-run
-include/weft.h
-libweft.so.0
-pkgconfig/weft.pc
-weft/libibverbs.so.1
 share/man/man1/weft-run.1
 share/man/man5/weft.conf.5
 share/man/man8/weftd.8
