@@ -72,7 +72,7 @@ weft_port(struct weft *weft, struct weft_port *port)
 	if (err)
 		return err;
 	*port = (struct weft_port){
-		.active = msg.port.state == 4,
+		.active = msg.port.state == SHM_PORT_ACTIVE,
 		.mtu_bytes = 128u << msg.port.active_mtu,
 		.speed_mbps = msg.port.speed_mbps,
 		.nb_gids = weft->info.nb_gids,

@@ -30,7 +30,7 @@ api_av(const struct weft_path *path, struct shm_av *av)
 static uint8_t
 mtu_code(uint32_t bytes)
 {
-	for (uint8_t code = 1; code <= 5; code++) {
+	for (uint8_t code = SHM_MTU_256; code <= SHM_MTU_4096; code++) {
 		if (128u << code == bytes)
 			return code;
 	}

@@ -278,11 +278,25 @@ enum shm_access {
 	SHM_ACCESS_ZERO_BASED = 32,
 };
 
+/** Codes of a path MTU: 128 bytes << code. Values of enum ibv_mtu. */
+enum shm_mtu {
+	SHM_MTU_256 = 1,
+	SHM_MTU_512,
+	SHM_MTU_1024,
+	SHM_MTU_2048,
+	SHM_MTU_4096,
+};
+/** Values of enum ibv_port_state. */
+enum shm_port_state {
+	SHM_PORT_DOWN = 1,
+	SHM_PORT_ACTIVE = 4,
+};
+
 /** What modify and query speak of; only what the mask names is read. */
 struct shm_qp_attr {
 	uint8_t state;     /**< enum shm_qp_state */
 	uint8_t cur_state;
-	uint8_t path_mtu;  /**< code: 1 = 256, 2 = 512, 3 = 1024, 4 = 2048, 5 = 4096 bytes */
+	uint8_t path_mtu;  /**< enum shm_mtu */
 	uint8_t port_num;  /**< 1 */
 	uint8_t timeout;   /**< 4.096 us x 2^this, 0 = none; 0 to 31 */
 	uint8_t retry_cnt; /**< 0 to 7 */
@@ -396,9 +410,9 @@ struct ctl_opened {
 
 struct ctl_port {
 	struct ctl_hdr hdr;
-	uint8_t state;      /**< enum ibv_port_state: 1 down, 4 active */
-	uint8_t max_mtu;    /**< code as in shm_qp_attr.path_mtu */
-	uint8_t active_mtu;
+	uint8_t state;      /**< enum shm_port_state */
+	uint8_t max_mtu;    /**< enum shm_mtu */
+	uint8_t active_mtu; /**< enum shm_mtu */
 	uint8_t zero;
 	uint32_t speed_mbps;
 	uint64_t nb_qkey_violations;

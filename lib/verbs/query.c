@@ -6,6 +6,10 @@
 
 #include "shim.h"
 
+static_assert(SHM_PORT_DOWN == (int)IBV_PORT_DOWN && SHM_PORT_ACTIVE == (int)IBV_PORT_ACTIVE &&
+                      SHM_MTU_256 == (int)IBV_MTU_256 && SHM_MTU_4096 == (int)IBV_MTU_4096,
+              "the ABI has verbs' values");
+
 /** The smaller of two limits, as verbs' signed type. */
 static int
 at_most(uint32_t a, uint32_t b)
