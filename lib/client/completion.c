@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "client.h"
+#include "cpu.h"
 #include "wqe.h"
 
 /** Take the ring that the daemon made. */
@@ -97,7 +98,7 @@ client_cq_idle(struct weft_cq *cq, uint32_t nb_idle)
 	else if (nb_idle >= CLIENT_SPINS)
 		sched_yield();
 	else
-		ring_pause();
+		cpu_relax();
 }
 
 /** Take the oldest request that is outstanding; NULL if there is none. */

@@ -14,17 +14,7 @@
 #include <unistd.h>
 
 #include "abi.h"
-
-/** Tell the CPU that this is a spin loop. */
-static inline void
-ring_pause(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
-}
+#include "cpu.h"
 
 /**
  * Guards one ring against the application's other threads. Held for nanoseconds; a holder that was
@@ -48,7 +38,7 @@ ring_lock(struct ring_lock *lock)
 		if (++spins % 64 == 0)
 			sched_yield();
 		else
-			ring_pause();
+			cpu_relax();
 	}
 }
 

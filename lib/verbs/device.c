@@ -36,7 +36,7 @@ new_device(const char *name, uint64_t guid)
 }
 
 /** The list while it grows; always ends in NULL. */
-struct list {
+struct device_list {
 	struct ibv_device **devices;
 	int nb;
 	bool failed;
@@ -45,7 +45,7 @@ struct list {
 static bool
 append(void *arg, const char *path, const struct ctl_list *found)
 {
-	struct list *list = arg;
+	struct device_list *list = arg;
 
 	(void)path;
 	for (uint32_t i = 0; i < found->nb_devices; i++) {
@@ -69,7 +69,7 @@ append(void *arg, const char *path, const struct ctl_list *found)
 SHIM_EXPORT struct ibv_device **
 ibv_get_device_list(int *nb)
 {
-	struct list list = {calloc(1, sizeof(*list.devices)), 0, false};
+	struct device_list list = {calloc(1, sizeof(*list.devices)), 0, false};
 
 	if (nb)
 		*nb = 0;

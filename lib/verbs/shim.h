@@ -13,11 +13,10 @@
 #include <stddef.h>
 
 #include "client.h"
+#include "list.h"
 
 /** Functions that programs import; the version script gives them their version. */
 #define SHIM_EXPORT __attribute__((visibility("default")))
-
-#define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
 /** IEEE OUI with the locally administered bit: nobody's, so no program takes us for its device. */
 #define SHIM_VENDOR_ID 0x765746

@@ -77,6 +77,7 @@ lib/base     psn.h     reliability.h wire.h rte_mbuf.h
 lib/engine   psn.h     wire.h rte_mbuf.h
 lib/wire     psn.h     abi.h port.h rte_mbuf.h
 lib/shm      abi.h     wire.h reliability.h rte_mbuf.h
+lib/client   abi.h     wire.h reliability.h rte_mbuf.h
 lib/verbs    abi.h     wire.h reliability.h rte_mbuf.h
 lib/qp       wire.h    port.h rte_mbuf.h
 lib/nic      wire.h    qp.h port.h rte_mbuf.h
