@@ -45,7 +45,7 @@ void memkind_allow_remap(bool allow);
 /** Memory made of the daemon's memfd from the start. @return 0 or a negative errno. */
 int memkind_alloc(struct weft *weft, size_t bytes, void **mem);
 /**
- * @return -EBUSY while registered; -EINVAL if it is not from memkind_alloc, or of a device that has
+ * @return -EBUSY while registered; -EINVAL if it is not from memkind_alloc, or if this device has
  *         neither made nor registered it.
  */
 int memkind_free(struct weft *weft, void *mem);

@@ -11,8 +11,8 @@
  * Functions return 0 (or a count) or a negative errno, constructors NULL with errno set. -ENODEV:
  * the daemon is gone; then all outstanding requests complete with WEFT_WC_FLUSHED. All functions
  * may be called from any thread. An object must not be destroyed while another thread uses it or
- * while another object stands on it (-EBUSY). To a forked child the devices that its parent has open
- * are dead: what it destroys of them is its own copy. It may open them anew.
+ * while another object stands on it (-EBUSY). To a forked child the devices that its parent has
+ * open are dead: what it destroys of them is its own copy. It may open them anew.
  *
  * Link with pkg-config weft.
  */
@@ -93,7 +93,7 @@ enum weft_access {
  */
 void *weft_mem_alloc(struct weft *weft, size_t bytes);
 /**
- * @return -EBUSY while registered; -EINVAL if it is not from weft_mem_alloc, or of a device that has
+ * @return -EBUSY while registered; -EINVAL if it is not from weft_mem_alloc, or if this device has
  *         neither given nor registered it.
  */
 int weft_mem_free(struct weft *weft, void *mem);

@@ -18,19 +18,19 @@
 #define WEFT_ABI_VERSION 3
 
 /* ---- limits: what query_device states, and what the daemon enforces ---- */
-#define WEFT_MAX_QP 4096        /**< per client: one doorbell bit each */
-#define WEFT_MAX_WR 16384       /**< work requests of one queue */
-#define WEFT_MAX_SGE 16         /**< scatter/gather entries of one work request */
-#define WEFT_MAX_INLINE 256     /**< bytes */
-#define WEFT_MAX_CQE (1u << 20) /**< entries of one CQ */
-#define WEFT_MAX_CQ 4096        /**< per client */
-#define WEFT_MAX_SRQ 1024       /**< per client */
-#define WEFT_MAX_MR 65536       /**< per client; memory windows count too */
-#define WEFT_MAX_PD 4096        /**< per client */
-#define WEFT_MAX_RD_ATOMIC 16   /**< outstanding READs and atomics of one QP, each way */
-#define WEFT_MAX_MSG (UINT32_C(1) << 31)
-#define WEFT_NAME_LEN 32        /**< device and engine names, zero padded */
-#define WEFT_MAX_SEGS 64        /**< memory segments of one registration */
+#define WEFT_MAX_QP 4096                 /**< per client: one doorbell bit each */
+#define WEFT_MAX_WR 16384                /**< work requests of one queue */
+#define WEFT_MAX_SGE 16                  /**< scatter/gather entries of one work request */
+#define WEFT_MAX_INLINE 256              /**< bytes */
+#define WEFT_MAX_CQE (1u << 20)          /**< entries of one CQ */
+#define WEFT_MAX_CQ 4096                 /**< per client */
+#define WEFT_MAX_SRQ 1024                /**< per client */
+#define WEFT_MAX_MR 65536                /**< per client; memory windows count too */
+#define WEFT_MAX_PD 4096                 /**< per client */
+#define WEFT_MAX_RD_ATOMIC 16            /**< outstanding READs and atomics of one QP, each way */
+#define WEFT_MAX_MSG (UINT32_C(1) << 31) /**< bytes */
+#define WEFT_NAME_LEN 32                 /**< device and engine names, zero padded */
+#define WEFT_MAX_SEGS 64                 /**< memory segments of one registration */
 
 /* ---- rings ---- */
 
@@ -45,21 +45,22 @@ struct shm_ring {
 
 /**
  * Send or receive queue, or SRQ: producer is the application. The daemon gives a slot back when its
- * work request is complete, just before the completion shows; one of an SRQ when it has taken it for
- * a message. To verbs a request is outstanding until its completion is polled, so the application
- * reuses a slot only then (one of an SRQ as soon as it is given back), and when the daemon dies it
- * knows what to flush itself. A QP that is moved to RESET has its heads set to its tails.
+ * work request is complete, just before the completion shows; one of an SRQ when it has taken it
+ * for a message. To verbs a request is outstanding until its completion is polled, so the
+ * application reuses a slot only then (one of an SRQ as soon as it is given back), and when the
+ * daemon dies it knows what to flush itself. A QP that is moved to RESET has its heads set to its
+ * tails.
  */
 struct shm_wq {
 	struct shm_ring ring;
-	/** Of a receive queue, set by the daemon: a post must ring the doorbell (flush in error). */
+	/** Of a receive queue, set by the daemon: a post must ring the doorbell (to be flushed). */
 	_Alignas(64) _Atomic uint32_t need_bell;
 };
 
 /** Completion queue: producer is the daemon. */
 struct shm_cq {
 	struct shm_ring ring;
-	/** The application asks to be notified (enum shm_arm); the daemon exchanges it for SHM_ARM_NONE. */
+	/** enum shm_arm, as the application asks; the daemon exchanges it for SHM_ARM_NONE. */
 	_Alignas(64) _Atomic uint32_t armed;
 	/** Set by the daemon once an entry found no room: the CQ is dead. */
 	_Atomic uint32_t overrun;
@@ -108,10 +109,10 @@ struct shm_av {
 /** A posted send: 64 bytes, then nb_sge entries or inline_len bytes. */
 struct shm_send_wqe {
 	uint64_t wr_id;
-	uint8_t op;       /**< enum shm_wr_op */
-	uint8_t flags;    /**< enum shm_send_flag */
-	uint16_t nb_sge;  /**< 0 with SHM_SEND_INLINE */
-	uint32_t imm;     /**< immediate in host order, or the rkey to invalidate */
+	uint8_t op;      /**< enum shm_wr_op */
+	uint8_t flags;   /**< enum shm_send_flag */
+	uint16_t nb_sge; /**< 0 with SHM_SEND_INLINE */
+	uint32_t imm;    /**< immediate in host order, or the rkey to invalidate */
 	uint64_t remote_addr;
 	uint32_t rkey;
 	uint32_t inline_len;
@@ -186,20 +187,20 @@ enum shm_wc_flag {
 /** A completion. */
 struct shm_cqe {
 	uint64_t wr_id;
-	uint64_t ts_ns;      /**< the daemon's clock when it was written */
+	uint64_t ts_ns; /**< the daemon's clock when it was written */
 	uint32_t byte_len;
-	uint32_t imm;        /**< immediate in host order, or the rkey that was invalidated */
+	uint32_t imm; /**< immediate in host order, or the rkey that was invalidated */
 	uint32_t qpn;
 	uint32_t src_qpn;    /**< UD */
 	uint32_t vendor_err; /**< enum qp_reason */
 	uint16_t pkey_index;
-	uint8_t status;      /**< enum shm_wc_status */
-	uint8_t op;          /**< enum shm_wc_op */
-	uint8_t flags;       /**< enum shm_wc_flag */
-	uint8_t sl;          /**< UD: 2 = IPv4, 1 = IPv6 in the low bits, as mlx5 says it */
+	uint8_t status; /**< enum shm_wc_status */
+	uint8_t op;     /**< enum shm_wc_op */
+	uint8_t flags;  /**< enum shm_wc_flag */
+	uint8_t sl;     /**< UD: 2 = IPv4, 1 = IPv6 in the low bits, as mlx5 says it */
 	uint8_t zero[2];
-	uint32_t wqe_idx;    /**< of a send: its index in the queue, free running */
-	uint64_t cookie;     /**< of the QP */
+	uint32_t wqe_idx; /**< of a send: its index in the queue, free running */
+	uint64_t cookie;  /**< of the QP */
 	uint64_t zero2;
 };
 static_assert(sizeof(struct shm_cqe) == 64, "a cache line");
@@ -207,9 +208,9 @@ static_assert(sizeof(struct shm_cqe) == 64, "a cache line");
 /* ---- doorbells ---- */
 
 /**
- * One per client, at the arena's start. To ring for the QP of bit i: publish the ring's tail, OR bit i % 64
- * into bits[i / 64], OR bit i / 64 into summary, then write the eventfd if need_wake is set. The
- * worker takes summary and then bits by exchange.
+ * One per client, at the arena's start. To ring for the QP of bit i: publish the ring's tail, OR
+ * bit i % 64 into bits[i / 64], OR bit i / 64 into summary, then write the eventfd if need_wake is
+ * set. The worker takes summary and then bits by exchange.
  */
 struct shm_bell {
 	_Alignas(64) _Atomic uint64_t summary;
@@ -294,13 +295,13 @@ enum shm_port_state {
 
 /** What modify and query speak of; only what the mask names is read. */
 struct shm_qp_attr {
-	uint8_t state;     /**< enum shm_qp_state */
+	uint8_t state; /**< enum shm_qp_state */
 	uint8_t cur_state;
-	uint8_t path_mtu;  /**< enum shm_mtu */
-	uint8_t port_num;  /**< 1 */
-	uint8_t timeout;   /**< 4.096 us x 2^this, 0 = none; 0 to 31 */
-	uint8_t retry_cnt; /**< 0 to 7 */
-	uint8_t rnr_retry; /**< 0 to 7, 7 = for ever */
+	uint8_t path_mtu;      /**< enum shm_mtu */
+	uint8_t port_num;      /**< 1 */
+	uint8_t timeout;       /**< 4.096 us x 2^this, 0 = none; 0 to 31 */
+	uint8_t retry_cnt;     /**< 0 to 7 */
+	uint8_t rnr_retry;     /**< 0 to 7, 7 = for ever */
 	uint8_t min_rnr_timer; /**< code, 0 to 31 */
 	uint8_t max_rd_atomic;
 	uint8_t max_dest_rd_atomic;
@@ -334,44 +335,44 @@ struct shm_qp_cap {
  */
 
 enum ctl_op {
-	CTL_LIST,        /**< -> ctl_list */
+	CTL_LIST, /**< -> ctl_list */
 	/**
-	 * ctl_open [fd: own /proc/self/mem] -> ctl_opened, fds: arena, bell, events and, if the daemon
-	 * could open it, /dev/userfaultfd (for applications that may not).
+	 * ctl_open [fd: own /proc/self/mem] -> ctl_opened, fds: arena, bell, events and, if the
+	 * daemon could open it, /dev/userfaultfd (for applications that may not).
 	 */
 	CTL_OPEN,
-	CTL_QUERY_PORT,  /**< -> ctl_port */
-	CTL_QUERY_GID,   /**< ctl_gid.index -> ctl_gid */
-	CTL_ALLOC_PD,    /**< -> ctl_handle */
-	CTL_DEALLOC_PD,  /**< ctl_handle */
-	CTL_NEW_BACKING, /**< ctl_backing.length -> ctl_backing.handle, fd: sealed memfd to map */
-	CTL_ADD_BACKING, /**< fd: sealed tmpfs object -> ctl_backing */
+	CTL_QUERY_PORT,   /**< -> ctl_port */
+	CTL_QUERY_GID,    /**< ctl_gid.index -> ctl_gid */
+	CTL_ALLOC_PD,     /**< -> ctl_handle */
+	CTL_DEALLOC_PD,   /**< ctl_handle */
+	CTL_NEW_BACKING,  /**< ctl_backing.length -> ctl_backing.handle, fd: sealed memfd to map */
+	CTL_ADD_BACKING,  /**< fd: sealed tmpfs object -> ctl_backing */
 	CTL_FREE_BACKING, /**< ctl_handle; refused with EBUSY while a registration uses it */
-	CTL_REG_MR,      /**< ctl_mr -> ctl_mr.key */
-	CTL_DEREG_MR,    /**< ctl_handle = key */
-	CTL_ALLOC_MW,    /**< ctl_mw -> ctl_mw.key */
-	CTL_DEALLOC_MW,  /**< ctl_handle = key; its low 8 bits may be old ones */
-	CTL_NEW_CHANNEL, /**< -> ctl_handle, fd: receives 8-byte cookies of CQs */
+	CTL_REG_MR,       /**< ctl_mr -> ctl_mr.key */
+	CTL_DEREG_MR,     /**< ctl_handle = key */
+	CTL_ALLOC_MW,     /**< ctl_mw -> ctl_mw.key */
+	CTL_DEALLOC_MW,   /**< ctl_handle = key; its low 8 bits may be old ones */
+	CTL_NEW_CHANNEL,  /**< -> ctl_handle, fd: receives 8-byte cookies of CQs */
 	CTL_FREE_CHANNEL, /**< ctl_handle */
-	CTL_CREATE_CQ,   /**< ctl_cq -> ctl_cq */
-	CTL_RESIZE_CQ,   /**< ctl_cq -> ctl_cq: a new ring; unread entries and armed were moved to it */
-	CTL_DESTROY_CQ,  /**< ctl_handle */
-	CTL_CREATE_SRQ,  /**< ctl_srq -> ctl_srq */
-	CTL_MODIFY_SRQ,  /**< ctl_srq: limit */
-	CTL_QUERY_SRQ,   /**< ctl_srq.handle -> ctl_srq */
-	CTL_DESTROY_SRQ, /**< ctl_handle */
-	CTL_CREATE_QP,   /**< ctl_qp -> ctl_qp */
-	CTL_MODIFY_QP,   /**< ctl_qp_attr */
-	CTL_QUERY_QP,    /**< ctl_qp_attr.qpn -> ctl_qp_attr */
-	CTL_DESTROY_QP,  /**< ctl_handle = QPN */
+	CTL_CREATE_CQ,    /**< ctl_cq -> ctl_cq */
+	CTL_RESIZE_CQ,    /**< ctl_cq -> ctl_cq: a new ring, with the unread entries and armed */
+	CTL_DESTROY_CQ,   /**< ctl_handle */
+	CTL_CREATE_SRQ,   /**< ctl_srq -> ctl_srq */
+	CTL_MODIFY_SRQ,   /**< ctl_srq: limit */
+	CTL_QUERY_SRQ,    /**< ctl_srq.handle -> ctl_srq */
+	CTL_DESTROY_SRQ,  /**< ctl_handle */
+	CTL_CREATE_QP,    /**< ctl_qp -> ctl_qp */
+	CTL_MODIFY_QP,    /**< ctl_qp_attr */
+	CTL_QUERY_QP,     /**< ctl_qp_attr.qpn -> ctl_qp_attr */
+	CTL_DESTROY_QP,   /**< ctl_handle = QPN */
 	CTL_NB,
 };
 
 /** Begins every message. */
 struct ctl_hdr {
-	uint16_t op;     /**< enum ctl_op; an answer repeats the request's */
-	uint16_t len;    /**< of the whole message, bytes */
-	int32_t status;  /**< answers: 0 or an errno, positive */
+	uint16_t op;    /**< enum ctl_op; an answer repeats the request's */
+	uint16_t len;   /**< of the whole message, bytes */
+	int32_t status; /**< answers: 0 or an errno, positive */
 };
 
 struct ctl_handle {
@@ -401,10 +402,10 @@ struct ctl_opened {
 	uint64_t arena_bytes;
 	uint64_t guid;
 	uint8_t mac[6];
-	uint16_t nb_gids;   /**< length of the GID table */
+	uint16_t nb_gids;      /**< length of the GID table */
 	uint32_t max_qp_total; /**< of the device */
 	uint64_t max_mr_size;
-	uint32_t pid;       /**< of the daemon */
+	uint32_t pid; /**< of the daemon */
 	uint32_t zero;
 };
 
@@ -444,11 +445,11 @@ struct ctl_seg {
 struct ctl_mr {
 	struct ctl_hdr hdr;
 	uint32_t pd;
-	uint32_t access;  /**< enum shm_access */
-	uint64_t va;      /**< in the application */
+	uint32_t access; /**< enum shm_access */
+	uint64_t va;     /**< in the application */
 	uint64_t length;
-	uint64_t iova;    /**< how keys' users call the byte at va */
-	uint32_t key;     /**< answer: lkey and rkey */
+	uint64_t iova; /**< how keys' users call the byte at va */
+	uint32_t key;  /**< answer: lkey and rkey */
 	uint32_t nb_segs;
 	struct ctl_seg seg[WEFT_MAX_SEGS];
 };
@@ -467,7 +468,7 @@ struct ctl_cq {
 	uint32_t nb_cqe;  /**< wanted; answer: what it holds */
 	uint32_t channel; /**< handle, 0 = none */
 	uint32_t zero;
-	uint64_t cookie;  /**< sent on the channel, and in events */
+	uint64_t cookie; /**< sent on the channel, and in events */
 	struct shm_ring_loc ring;
 };
 
@@ -485,17 +486,17 @@ struct ctl_srq {
 
 struct ctl_qp {
 	struct ctl_hdr hdr;
-	uint32_t type;    /**< enum shm_qp_type */
+	uint32_t type; /**< enum shm_qp_type */
 	uint32_t pd;
 	uint32_t send_cq;
 	uint32_t recv_cq;
-	uint32_t srq;     /**< 0 = none */
+	uint32_t srq; /**< 0 = none */
 	uint32_t sq_sig_all;
 	struct shm_qp_cap cap; /**< answer: what was granted, never less */
-	uint32_t qpn;     /**< answer */
-	uint32_t bell;    /**< answer: doorbell bit */
+	uint32_t qpn;          /**< answer */
+	uint32_t bell;         /**< answer: doorbell bit */
 	uint32_t zero;
-	uint64_t cookie;  /**< sent in events */
+	uint64_t cookie; /**< sent in events */
 	struct shm_ring_loc sq, rq;
 };
 
@@ -543,7 +544,7 @@ enum shm_event_type {
 
 /** One message on the events socket. */
 struct shm_event {
-	uint32_t type;   /**< enum shm_event_type */
+	uint32_t type; /**< enum shm_event_type */
 	uint32_t zero;
 	uint64_t cookie; /**< of the QP, CQ or SRQ; port number for port events */
 };
