@@ -54,9 +54,13 @@ Test(closer, after_a_start_that_failed_there_is_nothing_to_stop)
 	cr_expect_eq(err, -EMFILE);
 	cr_expect_eq(closer.fds[0], -1);
 	cr_expect_eq(closer.fds[1], -1);
-	/* Would join a thread that isn't there. */
+	/* Would close what isn't open, and join a thread that isn't there. */
+	errno = 0;
 	closer_stop(&closer);
+	cr_expect_eq(errno, 0);
 	cr_expect_eq(closer_start(&closer), 0);
 	closer_stop(&closer);
+	errno = 0;
 	closer_stop(&closer);
+	cr_expect_eq(errno, 0);
 }
