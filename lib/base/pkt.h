@@ -7,6 +7,12 @@
 
 struct pkt_pool;
 
+/**
+ * A pool's data begins this many bytes behind a multiple of 64: what follows Ethernet, IPv4, UDP and
+ * BTH (54 bytes) then begins at one, and wide loads and stores of payload cross no cache line.
+ */
+#define PKT_DATA_SHIFT 10
+
 /** One Ethernet frame on its way between port, node and queue. Exactly one of them owns it. */
 struct pkt {
 	struct pkt *next;      /**< of the queue that holds it */

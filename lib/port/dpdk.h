@@ -23,7 +23,8 @@
  *
  * @param name        unique in this process, up to 25 characters.
  * @param nb_pkts     at least 1; best is 2^k - 1.
- * @param room_bytes  of each packet, 1 to 65000; data is aligned to 64 bytes, with headroom before.
+ * @param room_bytes  of each packet, 1 to 65000; data lies as PKT_DATA_SHIFT says, with headroom
+ * before.
  * @param pool        on success the pool; the caller's until pkt_pool_dpdk_destroy.
  * @return            0, -EEXIST (the name is taken), -ENOMEM (EAL has not enough: see -m).
  */

@@ -22,7 +22,7 @@ struct dpdk_pool {
 };
 
 /*
- * The mbufs of a pool are all alike (one segment, one reference, data behind the headroom), so
+ * The mbufs of a pool are all alike (one segment, one reference, data at one offset), so
  * nothing but the length is to be set again: no rte_pktmbuf_reset.
  */
 static uint32_t
@@ -61,12 +61,13 @@ pkt_init(struct rte_mempool *mempool, void *arg, void *obj, unsigned int idx)
 
 	(void)mempool;
 	(void)idx;
+	m->data_off += PKT_DATA_SHIFT;
 	*dpdk_pkt(m) = (struct pkt){
 		.pool = &dp->pool,
 		.data = rte_pktmbuf_mtod(m, uint8_t *),
 		.room = dp->pool.room_bytes,
 	};
-	assert((uintptr_t)dpdk_pkt(m)->data % RTE_CACHE_LINE_SIZE == 0);
+	assert((uintptr_t)dpdk_pkt(m)->data % 64 == PKT_DATA_SHIFT);
 }
 
 int
@@ -77,7 +78,7 @@ pkt_pool_dpdk_create(const char *name, uint32_t nb_pkts, uint32_t room_bytes,
 	uint32_t cache_pkts = nb_pkts / 4 < CACHE_PKTS ? nb_pkts / 4 : CACHE_PKTS;
 	struct dpdk_pool *dp;
 
-	static_assert(RTE_PKTMBUF_HEADROOM % RTE_CACHE_LINE_SIZE == 0, "data is aligned");
+	static_assert(RTE_PKTMBUF_HEADROOM % 64 == 0, "data can lie as it should");
 	assert(nb_pkts >= 1);
 	assert(room_bytes >= 1 && room_bytes <= 65000);
 	dp = calloc(1, sizeof(*dp));
@@ -85,9 +86,9 @@ pkt_pool_dpdk_create(const char *name, uint32_t nb_pkts, uint32_t room_bytes,
 		return -ENOMEM;
 	dp->pool = (struct pkt_pool){
 		.alloc = dpdk_pool_alloc, .free = dpdk_pool_free, .room_bytes = room_bytes};
-	dp->mempool = rte_pktmbuf_pool_create(name, nb_pkts, cache_pkts, DPDK_PRIV_BYTES,
-	                                      (uint16_t)(RTE_PKTMBUF_HEADROOM + room_bytes),
-	                                      SOCKET_ID_ANY);
+	dp->mempool = rte_pktmbuf_pool_create(
+		name, nb_pkts, cache_pkts, DPDK_PRIV_BYTES,
+		(uint16_t)(RTE_PKTMBUF_HEADROOM + PKT_DATA_SHIFT + room_bytes), SOCKET_ID_ANY);
 	if (!dp->mempool) {
 		free(dp);
 		return rte_errno == EEXIST ? -EEXIST : -ENOMEM;

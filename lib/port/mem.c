@@ -164,7 +164,8 @@ static void
 mem_pool_release(struct mem_pool *mp)
 {
 	for (uint32_t i = 0; mp->pkts && i < mp->nb_pkts; i++)
-		free(mp->pkts[i].pkt.data);
+		if (mp->pkts[i].pkt.data)
+			free(mp->pkts[i].pkt.data - PKT_DATA_SHIFT);
 	free(mp->pkts);
 	free(mp->free);
 	free(mp);
@@ -188,11 +189,13 @@ pkt_pool_mem_create(uint32_t nb_pkts, uint32_t room_bytes)
 		goto fail;
 	for (uint32_t i = 0; i < nb_pkts; i++) {
 		struct pkt *p = &mp->pkts[i].pkt;
-		void *data;
+		void *buf;
 
-		if (posix_memalign(&data, DATA_ALIGN, room_bytes))
+		if (posix_memalign(&buf, DATA_ALIGN, PKT_DATA_SHIFT + room_bytes))
 			goto fail;
-		*p = (struct pkt){.pool = &mp->pool, .data = data, .room = room_bytes};
+		*p = (struct pkt){.pool = &mp->pool,
+		                  .data = (uint8_t *)buf + PKT_DATA_SHIFT,
+		                  .room = room_bytes};
 		mem_pool_free(&mp->pool, &p, 1);
 	}
 	return &mp->pool;

@@ -29,7 +29,7 @@ int port_mem_create_pair(uint32_t depth_pkts, struct port *ends[2]);
  * too far, and its bytes are poisoned while it is at home.
  *
  * @param nb_pkts     at least 1.
- * @param room_bytes  of each packet, at least 1; data is aligned to 64 bytes.
+ * @param room_bytes  of each packet, at least 1; data lies as PKT_DATA_SHIFT says.
  * @return            NULL without memory. The caller's until pkt_pool_mem_destroy.
  */
 struct pkt_pool *pkt_pool_mem_create(uint32_t nb_pkts, uint32_t room_bytes);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "icrc.h"
+#include "pkt.h"
 #include "timing.h"
 
 #define WORKING_SET (512 * 1024)
@@ -22,8 +23,8 @@ struct area {
 static uint32_t
 batch(const struct area *a, uint32_t first)
 {
-	uint8_t *frames = a->base + (size_t)a->nb * a->payload_len;
-	uint8_t *dst = frames + (size_t)a->nb * a->frame_len;
+	uint8_t *frames = a->base + (size_t)a->nb * a->payload_len + PKT_DATA_SHIFT;
+	uint8_t *dst = frames - PKT_DATA_SHIFT + (size_t)a->nb * a->frame_len;
 	uint32_t differ = 0, crc[BATCH];
 
 	for (uint32_t i = 0; i < BATCH; i++) {
@@ -68,7 +69,7 @@ limit_ns(uint32_t payload_len)
 	double ns[TIMING_RUNS];
 
 	assert(payload_len >= 64 && payload_len <= 4096);
-	a.frame_len = (HDR_LEN + payload_len + ICRC_LEN + 63) / 64 * 64;
+	a.frame_len = (PKT_DATA_SHIFT + HDR_LEN + payload_len + ICRC_LEN + 63) / 64 * 64;
 	a.nb = WORKING_SET / (2 * payload_len + a.frame_len);
 	a.base = aligned_alloc(4096, WORKING_SET);
 	assert(a.base);

@@ -33,7 +33,7 @@ packets_are_whole_and_apart(struct pkt_pool *pool)
 		expect(pkts[i]->pool == pool, "pool");
 		expect(pkts[i]->room == ROOM_BYTES, "room");
 		expect(pkts[i]->len == 0, "length");
-		expect((uintptr_t)pkts[i]->data % 64 == 0, "alignment");
+		expect((uintptr_t)pkts[i]->data % 64 == PKT_DATA_SHIFT, "alignment");
 		memset(pkts[i]->data, (int)i, pkts[i]->room);
 		pkts[i]->len = i;
 	}
