@@ -8,8 +8,8 @@
 struct pkt_pool;
 
 /**
- * A pool's data begins this many bytes behind a multiple of 64: what follows Ethernet, IPv4, UDP and
- * BTH (54 bytes) then begins at one, and wide loads and stores of payload cross no cache line.
+ * A pool's data begins this many bytes behind a multiple of 64: what follows Ethernet, IPv4, UDP
+ * and BTH (54 bytes) then begins at one, and wide loads and stores of payload cross no cache line.
  */
 #define PKT_DATA_SHIFT 10
 
