@@ -198,8 +198,8 @@ handle_query_port(struct request *req)
 	struct ctl_port *port = &req->msg->port;
 
 	memset(&port->state, 0, sizeof(*port) - sizeof(port->hdr));
-	port->state = 4;
-	port->max_mtu = 5;
+	port->state = SHM_PORT_ACTIVE;
+	port->max_mtu = SHM_MTU_4096;
 	port->active_mtu = nic->active_mtu;
 	port->speed_mbps = (uint32_t)(nic->conf.line_rate_bps / 1000000);
 	worker_call(req->client->device->worker, read_violations, req);
