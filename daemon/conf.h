@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "abi.h"
+#include "abi_ctl.h"
 #include "engine.h"
 #include "fault.h"
 #include "nic.h"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "abi.h"
+#include "abi_ctl.h"
 #include "claim.h"
 #include "closer.h"
 #include "keytab.h"

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "abi.h"
+#include "abi_ctl.h"
 #include "arena.h"
 #include "bell.h"
 #include "control.h"

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "abi.h"
+#include "abi_ctl.h"
 #include "rings.h"
 
 struct mem_use;

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "abi.h"
+#include "abi_ctl.h"
 
 struct weft;
 /** What a registration keeps reachable until it ends. */

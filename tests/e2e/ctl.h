@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "abi.h"
+#include "abi_ctl.h"
 
 /*
  * For tests of the control socket: a weftd of their own, and requests byte by byte, as no library

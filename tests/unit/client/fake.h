@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "abi.h"
+#include "abi_ctl.h"
 
 /** What is wrong with the answer to fake_conf.lie_op. */
 enum fake_lie {
