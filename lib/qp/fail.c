@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fail.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@
 static const char *const reason_text[QP_REASON_NB] = {
 	[QP_REASON_NONE] = "",
 	[QP_REASON_USER] = "set to the error state by the application",
-	[QP_REASON_RETRY] = "retry count exceeded: the peer does not answer",
+	[QP_REASON_RETRY] = "retry count exceeded: no answer in time",
 	[QP_REASON_NO_NEIGH] = "retry count exceeded: no neighbour answers for the peer's address",
 	[QP_REASON_RNR_RETRY] = "RNR retry count exceeded: the peer posts no receives",
 	[QP_REASON_NAK_INVALID] = "the peer refused a request as invalid",
@@ -171,10 +172,24 @@ want_bell(struct wq *wq)
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
+/* " to ADDRESS QP 0x000011"; nothing for a QP without a peer. */
+static void
+peer_text(const struct qp *qp, char *buf, size_t size)
+{
+	char ip[INET6_ADDRSTRLEN];
+	bool is_ipv4 = ip_addr_is_ipv4(&qp->peer_ip);
+
+	buf[0] = '\0';
+	if (qp->type == SHM_QPT_UD || !qp->has_path)
+		return;
+	inet_ntop(is_ipv4 ? AF_INET : AF_INET6, qp->peer_ip.b + (is_ipv4 ? 12 : 0), ip, sizeof(ip));
+	snprintf(buf, size, " to %s QP 0x%06x", ip, qp->attr.dest_qpn);
+}
+
 static void
 explain_once(struct qp *qp, enum qp_reason why, uint64_t psn)
 {
-	char text[256];
+	char text[256], peer[INET6_ADDRSTRLEN + 20];
 
 	if (qp->error.why == QP_REASON_NONE) {
 		qp->error.why = why;
@@ -183,7 +198,8 @@ explain_once(struct qp *qp, enum qp_reason why, uint64_t psn)
 	if (why == QP_REASON_USER)
 		return;
 	qp_explain(qp, text, sizeof(text));
-	log_warn("%s: QP 0x%06x failed: %s", qp->nic->conf.name, qp->qpn, text);
+	peer_text(qp, peer, sizeof(peer));
+	log_warn("%s: QP 0x%06x%s failed: %s", qp->nic->conf.name, qp->qpn, peer, text);
 }
 
 static void

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "log.h"
 #include "peer.h"
 
 /* Silence and RNR: how often is repeated, after how long, and how it ends. */
@@ -147,12 +148,22 @@ Test(retry, a_timeout_set_while_draining_holds_from_then_on)
 	peer_close(&p);
 }
 
+static char last_line[LOG_LINE_MAX];
+
+static void
+keep_line(enum log_level level, const char *line)
+{
+	(void)level;
+	strcpy(last_line, line);
+}
+
 Test(retry, without_a_neighbour_the_reason_says_so)
 {
 	struct shm_qp_attr attr = peer_attr();
 	struct pair p;
 	char why[256];
 
+	log_fn = keep_line;
 	pair_make(&p, NULL, NULL);
 	attr.retry_cnt = 1;
 	attr.av = (struct shm_av){.sgid_index = 1, .dgid = {[10] = 0xff, 0xff, 10, 0, 0, 77}};
@@ -162,6 +173,8 @@ Test(retry, without_a_neighbour_the_reason_says_so)
 	pair_expect(&p, &p.qp[0].scq, 1, SHM_WC_RETRY_EXC_ERR);
 	cr_expect_eq(pair_state(&p, 0, why), SHM_QPS_ERR);
 	cr_expect(strstr(why, "no neighbour"), "%s", why);
+	cr_expect(strstr(last_line, " to 10.0.0.77 QP 0x"), "%s", last_line);
+	cr_expect(strstr(last_line, why), "%s", last_line);
 	pair_close(&p);
 }
 
