@@ -15,7 +15,7 @@ struct fixed_params {
 
 static const struct param_desc fixed_param_descs[] = {
 	{"rate", PARAM_U64, offsetof(struct fixed_params, rate_bps), 0, 0, 1e13, "bps",
-         "our choice: 0 = line rate"},
+         "our choice: 0 = not limited"},
 	{"window", PARAM_U64, offsetof(struct fixed_params, window_bytes), 0, 0, 0x1p40, "B",
          "our choice: 0 = no window"},
 	{0},
