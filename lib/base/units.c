@@ -139,9 +139,23 @@ is_tail(enum units units, const char *text)
 	return false;
 }
 
+/** What the text behind a number means, with its tail; NULL if nothing. */
+static const struct suffix *
+find_suffix(enum units units, const char *text)
+{
+	for (const struct suffix *s = kinds[units].suffixes; s->text; s++) {
+		size_t len = strlen(s->text);
+
+		if (!strncmp(text, s->text, len) && is_tail(units, text + len))
+			return s;
+	}
+	return NULL;
+}
+
 int
 units_parse(enum units units, const char *text, uint64_t *value, const char **why)
 {
+	const struct suffix *s;
 	struct decimal d;
 	uint64_t scaled;
 	int err = read_decimal(text, &d, why);
@@ -152,18 +166,19 @@ units_parse(enum units units, const char *text, uint64_t *value, const char **wh
 		*value = 0;
 		return 0;
 	}
-	for (const struct suffix *s = kinds[units].suffixes; s->text; s++) {
-		size_t len = strlen(s->text);
+	s = find_suffix(units, d.rest);
+	if (!s) {
+		const char *unit = d.rest + strspn(d.rest, " \t");
 
-		if (strncmp(d.rest, s->text, len) || !is_tail(units, d.rest + len))
-			continue;
-		err = scale(d, s->factor, &scaled, why);
-		if (!err)
-			*value = scaled;
-		return err;
+		*why = unit > d.rest && *unit && find_suffix(units, unit)
+		               ? "no space before the unit"
+		               : kinds[units].bad_unit;
+		return -EINVAL;
 	}
-	*why = kinds[units].bad_unit;
-	return -EINVAL;
+	err = scale(d, s->factor, &scaled, why);
+	if (!err)
+		*value = scaled;
+	return err;
 }
 
 int
