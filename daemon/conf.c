@@ -291,7 +291,7 @@ conf_read(const char *path, FILE *errors)
 	struct conf *conf;
 
 	if (!stream) {
-		fprintf(errors, "%s: %s\n", path, strerror(errno));
+		fprintf(errors, "weftd: %s: %s\n", path, strerror(errno));
 		return NULL;
 	}
 	conf = conf_read_stream(stream, path, errors);

@@ -18,14 +18,17 @@ struct names {
 };
 
 static void
-add_name(struct names *n, const char *name)
+add_name(struct names *n, const struct engine_info *info)
 {
+	/* That of UC and UD is nobody's choice and has no parameters. */
+	if (info == &reliability_find("none")->info)
+		return;
 	for (uint32_t i = 0; i < n->nb; i++) {
-		if (strcmp(n->names[i], name) == 0)
+		if (strcmp(n->names[i], info->name) == 0)
 			return;
 	}
 	if (n->nb < MAX_NAMES)
-		n->names[n->nb++] = name;
+		n->names[n->nb++] = info->name;
 }
 
 static void
@@ -55,9 +58,7 @@ conf_engine(struct conf_reader *r, enum conf_engine_kind kind, const char *name)
 			continue;
 		if (strcmp(e->info->name, name) == 0)
 			return e->info;
-		/* That of UC and UD is nobody's choice. */
-		if (kind != CONF_ENGINE_REL || strcmp(e->info->name, "none") != 0)
-			add_name(&known, e->info->name);
+		add_name(&known, e->info);
 	}
 	unknown_engine(r, kinds[kind], name, &known);
 	return NULL;
@@ -75,7 +76,7 @@ begin_engine(struct conf_reader *r, const char *title)
 	for (uint32_t i = 0; i < r->conf->nb_engines; i++) {
 		struct conf_engine *e = &r->conf->engines[i];
 
-		add_name(&known, e->info->name);
+		add_name(&known, e->info);
 		if (strcmp(e->info->name, title) != 0)
 			continue;
 		found = e;

@@ -73,6 +73,22 @@ is_host_ip(const struct ip_addr *ip, bool is_v4)
 	       ip->b[0] != 0xff;
 }
 
+/* "10.0.0.1/24", as other programs want it. */
+static bool
+has_prefix_length(const char *text)
+{
+	size_t len = strcspn(text, "/");
+	char addr[64];
+	struct ip_addr ip;
+	bool is_v4;
+
+	if (!text[len] || len >= sizeof(addr))
+		return false;
+	memcpy(addr, text, len);
+	addr[len] = '\0';
+	return parse_ip(addr, &ip, &is_v4);
+}
+
 bool
 conf_host_ip(struct conf_reader *r, const char *text, struct ip_addr *ip)
 {
@@ -80,6 +96,11 @@ conf_host_ip(struct conf_reader *r, const char *text, struct ip_addr *ip)
 
 	if (parse_ip(text, ip, &is_v4) && is_host_ip(ip, is_v4))
 		return true;
+	if (has_prefix_length(text)) {
+		conf_error(r, r->line, "'%s': without a prefix length, please: there is no routing",
+		           text);
+		return false;
+	}
 	conf_error(r, r->line, "'%s' is not an address of a host", text);
 	return false;
 }

@@ -23,7 +23,11 @@ static const char usage[] =
 	"  -c, --check    say what is wrong with CONF and start nothing\n"
 	"  -v, --verbose  say more, and print all counters at the end\n"
 	"  -h, --help     this text\n"
-	"  -V, --version  the version\n";
+	"  -V, --version  the version\n"
+	"\n"
+	"environment:\n"
+	"  WEFT_RUNTIME_DIR  folder of the control socket, an absolute path; for a second copy\n"
+	"                    of weft, or when the usual folder is in use; for programs too\n";
 
 /* What the command line says. */
 struct options {
@@ -51,9 +55,11 @@ parse_options(int argc, char **argv, struct options *opt)
 		{"version", no_argument, NULL, 'V'},
 		{0},
 	};
+	static const char shorts[] = "cvhV";
 	int c;
 
-	while ((c = getopt_long(argc, argv, "cvhV", longs, NULL)) != -1) {
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
 		switch (c) {
 		case 'c':
 			opt->check = true;
@@ -68,7 +74,13 @@ parse_options(int argc, char **argv, struct options *opt)
 			puts("weftd " WEFT_VERSION);
 			return EXIT_SUCCESS;
 		default:
-			fputs("weftd: try --help\n", stderr);
+			/* An unknown short option is in optopt, a long one in the word. */
+			if (optopt && !strchr(shorts, optopt))
+				fprintf(stderr, "weftd: unknown option '-%c' (try --help)\n",
+				        optopt);
+			else
+				fprintf(stderr, "weftd: unknown option '%s' (try --help)\n",
+				        argv[optind - 1]);
 			return 2;
 		}
 	}
@@ -143,10 +155,10 @@ say_ready(const struct daemon *d)
 		log_info("switch %s: %u ports", d->conf->switches[i].name,
 		         d->conf->switches[i].nb_ports);
 	for (uint32_t i = 0; i < d->conf->nb_nics; i++)
-		log_info("nic %s: %s, %s, %s; path MTU %u", d->conf->nics[i].name,
+		log_info("nic %s: %s, %s, %s; path MTU %u (mtu %u)", d->conf->nics[i].name,
 		         d->conf->nics[i].bind.rel->info.name, d->conf->nics[i].bind.cc->info.name,
 		         d->conf->nics[i].bind.lb->info.name,
-		         mtu_bytes(d->nodes.nics[i]->active_mtu));
+		         mtu_bytes(d->nodes.nics[i]->active_mtu), d->conf->nics[i].num.mtu);
 	log_info("ready at %s", d->control.socket_path);
 }
 

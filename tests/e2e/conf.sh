@@ -80,10 +80,13 @@ done
 cat "$WEFT_CONF" | timeout 10 "$WEFTD" --check /dev/stdin >"$e2e_dir/client" 2>&1
 verdict $? "a conf from a pipe" "$(head -n 1 "$e2e_dir/client")"
 timeout 10 "$WEFTD" "$e2e_dir/none.conf" >"$e2e_dir/client" 2>&1
-[ $? = 1 ] && grep -q 'none.conf' "$e2e_dir/client"
+[ $? = 1 ] && grep -q '^weftd: .*/none.conf: No such file' "$e2e_dir/client"
 verdict $? "a file that isn't there" "$(tail -n 1 "$e2e_dir/client" | sed 's|.*/||')"
 timeout 10 "$WEFTD" --no-such-option >"$e2e_dir/client" 2>&1
-[ $? = 2 ]
-verdict $? "an unknown option"
+[ $? = 2 ] && [ "$(cat "$e2e_dir/client")" = "weftd: unknown option '--no-such-option' (try --help)" ]
+verdict $? "an unknown option" "$(cat "$e2e_dir/client")"
+timeout 10 "$WEFTD" --check -vx >"$e2e_dir/client" 2>&1
+[ $? = 2 ] && [ "$(cat "$e2e_dir/client")" = "weftd: unknown option '-x' (try --help)" ]
+verdict $? "an unknown short option" "$(cat "$e2e_dir/client")"
 
 e2e_end

@@ -90,7 +90,7 @@ Test(conf, mistakes_are_told_with_file_line_and_the_nearest_word)
 		{TWO_NICS "[daemon]\nname = a\nname = b\n",
 	         "t.conf:12: key 'name' was set at line 11 already\n"},
 		{TWO_NICS "[engine gbm]\n",
-	         "t.conf:10: unknown engine 'gbm' (known: gbn, none, fixed)\n"},
+	         "t.conf:10: unknown engine 'gbm' (known: gbn, fixed)\n"},
 		{TWO_NICS "[engine gbn]\nrenack = 1us\n",
 	         "t.conf:11: unknown key 'renack' (nearest: 'renak')\n"},
 		{TWO_NICS "[engine gbn]\n[engine gbn]\n",
@@ -204,6 +204,9 @@ Test(conf, mistakes_of_a_nic)
 		{"fabric =", NULL},
 		{"fabric = ecm", "unknown fabric trait 'ecm' (nearest: 'ecn')"},
 		{"fault_loss = 1%", NULL},
+		{"fault_loss = 50 %", "fault_loss = 50 %: no space before the unit"},
+		{"mtu = 9 K", "mtu = 9 K: no space before the unit"},
+		{"mtu = 9 Q", "mtu = 9 Q: not a size (unit K, M, G or T, in bytes)"},
 		{"fault_loss = 101%", "fault_loss = 101%: out of range (0 to 100%)"},
 		{"fault_lost = 1%", "unknown key 'fault_lost' (nearest: 'fault_loss')"},
 		{"prt = x", "unknown key 'prt' (nearest: 'port')"},
@@ -264,6 +267,10 @@ Test(conf, mistakes_of_the_whole)
 	         ":12: '224.0.0.1' is not an address of a host\n"},
 		{TWO_NICS "[nic n2]\nport = ring:c\nip = 10.1.0\n",
 	         ":12: '10.1.0' is not an address of a host\n"},
+		{TWO_NICS "[nic n2]\nport = ring:c\nip = 10.1.0.1/24\n",
+	         ":12: '10.1.0.1/24': without a prefix length, please: there is no routing\n"},
+		{TWO_NICS "[nic n2]\nport = ring:c\nip = x/24\n",
+	         ":12: 'x/24' is not an address of a host\n"},
 		{"[nic n0]\nport = ring:a\nip = 10.0.0.1\nmac = 02:00:00:00:00:01\n"
 	         "[nic n1]\nport = ring:a\nip = 10.0.0.2\nmac = 02:00:00:00:00:01\n",
 	         ":8: [nic n1] has the mac of [nic n0] at line 4\n"},
@@ -653,6 +660,6 @@ Test(conf, a_missing_file_is_an_error)
 
 	cr_expect_null(conf_read("/no/such.conf", out));
 	fclose(out);
-	cr_expect_str_eq(errors, "/no/such.conf: No such file or directory\n");
+	cr_expect_str_eq(errors, "weftd: /no/such.conf: No such file or directory\n");
 	free(errors);
 }
