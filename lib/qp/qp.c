@@ -9,6 +9,7 @@
 #include "comp.h"
 #include "engines.h"
 #include "fail.h"
+#include "log.h"
 #include "path.h"
 #include "psn.h"
 #include "req.h"
@@ -221,11 +222,18 @@ to_rts(struct qp *qp, uint64_t now_ns)
 static int
 prepare(struct qp *qp, const struct shm_qp_attr *attr, uint32_t mask, uint64_t now_ns)
 {
-	int rc = state_check(qp->type, qp->state, attr, mask, qp->nic->active_mtu);
+	const char *why = state_check(qp->type, qp->state, attr, mask, qp->nic->active_mtu);
+	int rc = why ? -EINVAL : 0;
 
-	if (rc || !(mask & SHM_QP_AV))
-		return rc;
-	return path_set(qp, &attr->av, now_ns);
+	if (!why && (mask & SHM_QP_AV)) {
+		rc = path_set(qp, &attr->av, now_ns);
+		why = rc == -EINVAL ? "the GID index is none, or no source for the peer's GID"
+		                    : "too many neighbours";
+	}
+	if (rc)
+		log_info("%s: QP 0x%06x in state %u: change to %u refused: %s", qp->nic->conf.name,
+		         qp->qpn, qp->state, mask & SHM_QP_STATE ? attr->state : qp->state, why);
+	return rc;
 }
 
 /*

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "state.h"
 
-#include <errno.h>
 #include <stddef.h>
 
 #include "psn.h"
@@ -79,23 +78,27 @@ find(uint8_t type, uint8_t from, uint8_t to)
 	return NULL;
 }
 
-static int
+static const char *
 check_masks(uint8_t type, uint8_t from, uint8_t to, uint32_t mask)
 {
 	const struct transition *t;
 
 	if (to >= SHM_QPS_NB)
-		return -EINVAL;
+		return "there is no such state";
 	/* To RESET and to ERR one gets from everywhere, with nothing else. */
 	if (to == SHM_QPS_RESET || to == SHM_QPS_ERR)
-		return mask & ~(uint32_t)BASE ? -EINVAL : 0;
+		return mask & ~(uint32_t)BASE ? "to RESET and ERR only by themselves" : NULL;
 	t = find(type, from, to);
-	if (!t || (mask & t->must) != t->must || (mask & ~(BASE | t->must | t->may)))
-		return -EINVAL;
-	return 0;
+	if (!t)
+		return "no way leads there from this state";
+	if ((mask & t->must) != t->must)
+		return "attributes are missing that this change needs";
+	if (mask & ~(BASE | t->must | t->may))
+		return "attributes are named that this change does not take";
+	return NULL;
 }
 
-static int
+static const char *
 check_values(const struct shm_qp_attr *a, uint32_t mask, uint8_t max_mtu)
 {
 	const uint32_t remote = SHM_ACCESS_LOCAL_WRITE | SHM_ACCESS_REMOTE_WRITE |
@@ -103,39 +106,43 @@ check_values(const struct shm_qp_attr *a, uint32_t mask, uint8_t max_mtu)
 	const struct {
 		uint32_t bit;
 		uint64_t value, min, max;
+		const char *why;
 	} rows[] = {
-		{SHM_QP_PORT, a->port_num, 1, 1},
-		{SHM_QP_PKEY_INDEX, a->pkey_index, 0, 0},
-		{SHM_QP_ACCESS_FLAGS, a->access & ~remote & 0xfffff, 0, 0},
-		{SHM_QP_PATH_MTU, a->path_mtu, 1, max_mtu},
-		{SHM_QP_DEST_QPN, a->dest_qpn, 0, PSN_MASK},
-		{SHM_QP_RQ_PSN, a->rq_psn, 0, PSN_MASK},
-		{SHM_QP_SQ_PSN, a->sq_psn, 0, PSN_MASK},
-		{SHM_QP_TIMEOUT, a->timeout, 0, 31},
-		{SHM_QP_RETRY_CNT, a->retry_cnt, 0, 7},
-		{SHM_QP_RNR_RETRY, a->rnr_retry, 0, 7},
-		{SHM_QP_MIN_RNR_TIMER, a->min_rnr_timer, 0, 31},
-		{SHM_QP_MAX_QP_RD_ATOMIC, a->max_rd_atomic, 0, WEFT_MAX_RD_ATOMIC},
-		{SHM_QP_MAX_DEST_RD_ATOMIC, a->max_dest_rd_atomic, 0, WEFT_MAX_RD_ATOMIC},
+		{SHM_QP_PORT, a->port_num, 1, 1, "port is not 1"},
+		{SHM_QP_PKEY_INDEX, a->pkey_index, 0, 0, "P_Key index is not 0"},
+		{SHM_QP_ACCESS_FLAGS, a->access & ~remote & 0xfffff, 0, 0, "unknown access flags"},
+		{SHM_QP_PATH_MTU, a->path_mtu, 1, max_mtu, "path MTU is none, or above the NIC's"},
+		{SHM_QP_DEST_QPN, a->dest_qpn, 0, PSN_MASK,
+	         "QPN of the peer has more than 24 bits"},
+		{SHM_QP_RQ_PSN, a->rq_psn, 0, PSN_MASK, "PSN has more than 24 bits"},
+		{SHM_QP_SQ_PSN, a->sq_psn, 0, PSN_MASK, "PSN has more than 24 bits"},
+		{SHM_QP_TIMEOUT, a->timeout, 0, 31, "timeout is above 31"},
+		{SHM_QP_RETRY_CNT, a->retry_cnt, 0, 7, "retry_cnt is above 7"},
+		{SHM_QP_RNR_RETRY, a->rnr_retry, 0, 7, "rnr_retry is above 7"},
+		{SHM_QP_MIN_RNR_TIMER, a->min_rnr_timer, 0, 31, "min_rnr_timer is above 31"},
+		{SHM_QP_MAX_QP_RD_ATOMIC, a->max_rd_atomic, 0, WEFT_MAX_RD_ATOMIC,
+	         "max_rd_atomic is above max_qp_rd_atom"},
+		{SHM_QP_MAX_DEST_RD_ATOMIC, a->max_dest_rd_atomic, 0, WEFT_MAX_RD_ATOMIC,
+	         "max_dest_rd_atomic is above max_qp_rd_atom"},
 	};
 
 	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if ((mask & rows[i].bit) &&
 		    (rows[i].value < rows[i].min || rows[i].value > rows[i].max))
-			return -EINVAL;
-	return 0;
+			return rows[i].why;
+	return NULL;
 }
 
-int
+const char *
 state_check(uint8_t type, uint8_t from, const struct shm_qp_attr *attr, uint32_t mask,
             uint8_t max_mtu)
 {
-	int rc;
+	const char *why;
 
 	if ((mask & SHM_QP_CUR_STATE) && attr->cur_state != from)
-		return -EINVAL;
-	rc = check_masks(type, from, mask & SHM_QP_STATE ? attr->state : from, mask);
-	return rc ? rc : check_values(attr, mask, max_mtu);
+		return "the present state is another one";
+	why = check_masks(type, from, mask & SHM_QP_STATE ? attr->state : from, mask);
+	return why ? why : check_values(attr, mask, max_mtu);
 }
 
 void

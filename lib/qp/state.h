@@ -13,10 +13,10 @@
  * @param from     present state.
  * @param mask     enum shm_qp_mask; without SHM_QP_STATE the state stays.
  * @param max_mtu  largest path MTU code that the link carries.
- * @return         0 or -EINVAL.
+ * @return         NULL if it is; else what is wrong, for people.
  */
-int state_check(uint8_t type, uint8_t from, const struct shm_qp_attr *attr, uint32_t mask,
-                uint8_t max_mtu);
+const char *state_check(uint8_t type, uint8_t from, const struct shm_qp_attr *attr, uint32_t mask,
+                        uint8_t max_mtu);
 
 /** Copy what the mask names, the state aside. */
 void state_copy(struct shm_qp_attr *to, const struct shm_qp_attr *from, uint32_t mask);

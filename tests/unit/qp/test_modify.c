@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "log.h"
 #include "pair.h"
 
 static int
@@ -35,6 +37,47 @@ bring(struct pair *p, uint8_t state)
 		pair_expect(p, &p->qp[0].scq, 1, SHM_WC_LOC_QP_OP_ERR);
 	}
 	cr_assert_eq(p->qp[0].qp->state, state);
+}
+
+static char last_line[LOG_LINE_MAX];
+
+static void
+keep_line(enum log_level level, const char *line)
+{
+	(void)level;
+	strcpy(last_line, line);
+}
+
+/* What a program is told is EINVAL: the log says the rest. */
+Test(qp_modify, a_refusal_is_logged_with_its_reason)
+{
+	static const struct {
+		uint8_t state, path_mtu, gid;
+		const char *why;
+	} rows[] = {
+		{SHM_QPS_RTS, 3, 1, "no way leads there"},
+		{SHM_QPS_RTR, 6, 1, "path MTU"},
+		{SHM_QPS_RTR, 3, 99, "GID"},
+		{SHM_QPS_RTR, 3, 0, "GID"}, /* of IPv6, to an IPv4 one */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct shm_qp_attr attr;
+		struct pair p;
+
+		pair_make(&p, NULL, NULL);
+		bring(&p, SHM_QPS_INIT);
+		attr = app_attr(&p.qp[0], &p.qp[1]);
+		attr.path_mtu = rows[i].path_mtu;
+		attr.av.sgid_index = rows[i].gid;
+		log_fn = keep_line;
+		last_line[0] = '\0';
+		cr_expect_eq(app_to(&p.qp[0], &attr, rows[i].state), -EINVAL);
+		cr_expect(strstr(last_line, "refused: ") && strstr(last_line, rows[i].why),
+		          "row %zu: '%s'", i, last_line);
+		log_fn = NULL;
+		pair_close(&p);
+	}
 }
 
 Test(qp_modify, a_refused_change_changes_nothing)
