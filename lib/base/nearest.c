@@ -7,10 +7,19 @@
 
 #define WORD_MAX 63
 
+/* - and _ are alike, and so are A and a. */
+static char
+fold(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return (char)(c - 'A' + 'a');
+	return c == '-' ? '_' : c;
+}
+
 static bool
 same(char a, char b)
 {
-	return (a == '-' ? '_' : a) == (b == '-' ? '_' : b);
+	return fold(a) == fold(b);
 }
 
 static uint32_t

@@ -30,8 +30,8 @@ nearest_of(const char *word)
  *
  * @param name  stays the caller's and must live as long as n.
  *
- * Near is: fewer edits (insert, delete, replace, swap neighbours; - and _ are alike) than half of
- * the longer of the two has letters. Words beyond 63 letters resemble nothing.
+ * Near is: fewer edits (insert, delete, replace, swap neighbours; - and _ are alike, and A and a)
+ * than half of the longer of the two has letters. Words beyond 63 letters resemble nothing.
  */
 void nearest_offer(struct nearest *n, const char *name);
 

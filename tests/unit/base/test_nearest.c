@@ -19,6 +19,8 @@ Test(nearest, finds_what_was_probably_meant)
 		{"trafic_clas", "traffic_class", 2},
 		{"relaibilty", "reliability", 2},
 		{"mut", "mtu", 1},
+		{"MTU", "mtu", 0},
+		{"Trafic-Class", "traffic_class", 1},
 		{"lp", NULL, 0}, /* half of it is another word */
 		{"colour", NULL, 0},
 		{"", NULL, 0},
