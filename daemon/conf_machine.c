@@ -51,8 +51,13 @@ check_name(struct conf_reader *r)
 	struct sockaddr_un addr;
 	char dir[sizeof(addr.sun_path)];
 	size_t len = sizeof(addr.sun_path);
+	int err = sockdir_path(geteuid(), dir, sizeof(dir));
 
-	if (sockdir_path(geteuid(), dir, sizeof(dir)) == 0)
+	if (err == -EINVAL) {
+		conf_error(r, 0, "WEFT_RUNTIME_DIR is not an absolute path");
+		return;
+	}
+	if (err == 0)
 		len = strlen(dir) + 1 + strlen(d->name) + strlen(SOCKDIR_SUFFIX);
 	if (len >= sizeof(addr.sun_path))
 		conf_error(r, d->name_line,

@@ -113,7 +113,12 @@ open_folder(char *dir, size_t size)
 {
 	uid_t uid = geteuid();
 	int err = sockdir_path(uid, dir, size);
+	const char *why;
 
+	if (err == -EINVAL) {
+		log_error("WEFT_RUNTIME_DIR is not an absolute path");
+		return err;
+	}
 	if (err) {
 		log_error("the path of the socket folder is too long");
 		return err;
@@ -123,11 +128,9 @@ open_folder(char *dir, size_t size)
 		log_error("%s: %s", dir, strerror(errno));
 		return err;
 	}
-	err = sockdir_check(dir, uid);
-	if (err == -EPERM)
-		log_error("%s: belongs to another user, or others may write to it", dir);
-	else if (err)
-		log_error("%s: %s", dir, strerror(-err));
+	err = sockdir_check(dir, uid, &why);
+	if (err)
+		log_error("%s: %s", dir, why);
 	return err;
 }
 

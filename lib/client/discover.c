@@ -31,13 +31,17 @@ client_log(const char *format, ...)
 static int
 folders(char path[2][PATH_SIZE])
 {
+	static _Atomic bool told;
+	const char *own = secure_getenv("WEFT_RUNTIME_DIR");
 	uid_t uid = geteuid();
-	int nb = 0;
+	int nb = 0, err = sockdir_path(uid, path[0], PATH_SIZE);
 
-	if (sockdir_path(uid, path[0], PATH_SIZE) == 0)
+	if (err == 0)
 		nb = 1;
+	if (err == -EINVAL && !atomic_exchange(&told, true))
+		client_log("WEFT_RUNTIME_DIR=%s is not an absolute path", own);
 	/* WEFT_RUNTIME_DIR stands for all of them. */
-	if (uid != 0 && !secure_getenv("WEFT_RUNTIME_DIR"))
+	if (uid != 0 && !(own && *own))
 		strcpy(path[nb++], SOCKDIR_SYSTEM);
 	return nb;
 }
@@ -54,7 +58,7 @@ client_where(char *text, size_t size)
 		return;
 	}
 	nb = folders(path);
-	snprintf(text, size, "%s%s%s", nb > 0 ? path[0] : "", nb > 1 ? ", " : "",
+	snprintf(text, size, "%s%s%s", nb > 0 ? path[0] : "no folder", nb > 1 ? ", " : "",
 	         nb > 1 ? path[1] : "");
 }
 
@@ -91,11 +95,11 @@ static bool
 trusted(const char *folder)
 {
 	static _Atomic bool told;
-	int err = sockdir_check(folder, geteuid());
+	const char *why;
+	int err = sockdir_check(folder, geteuid(), &why);
 
 	if (err == -EPERM && !atomic_exchange(&told, true))
-		client_log("ignoring %s: it belongs to another user, or others may write there",
-		           folder);
+		client_log("ignoring %s: %s", folder, why);
 	return err == 0;
 }
 

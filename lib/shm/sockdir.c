@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 int
@@ -13,6 +14,8 @@ sockdir_path(uid_t uid, char *buf, size_t size)
 	const char *xdg = secure_getenv("XDG_RUNTIME_DIR");
 	int len;
 
+	if (own && *own && *own != '/')
+		return -EINVAL;
 	if (own && *own)
 		len = snprintf(buf, size, "%s", own);
 	else if (uid == 0)
@@ -25,15 +28,26 @@ sockdir_path(uid_t uid, char *buf, size_t size)
 }
 
 int
-sockdir_check(const char *path, uid_t uid)
+sockdir_check(const char *path, uid_t uid, const char **why)
 {
 	struct stat st;
+	int err = 0;
 
 	if (lstat(path, &st) < 0)
-		return -errno;
-	if (!S_ISDIR(st.st_mode))
-		return -ENOTDIR;
-	if ((st.st_uid != 0 && st.st_uid != uid) || (st.st_mode & S_IWOTH))
+		err = -errno;
+	else if (!S_ISDIR(st.st_mode))
+		err = -ENOTDIR;
+	if (err) {
+		*why = strerror(-err);
+		return err;
+	}
+	if (st.st_uid != 0 && st.st_uid != uid) {
+		*why = "it belongs to another user";
 		return -EPERM;
+	}
+	if (st.st_mode & S_IWOTH) {
+		*why = "others may write there";
+		return -EPERM;
+	}
 	return 0;
 }

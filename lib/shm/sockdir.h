@@ -21,7 +21,8 @@
  * for several systems on one machine); SOCKDIR_SYSTEM for root; $XDG_RUNTIME_DIR/weft; or
  * /tmp/weft-UID. It need not exist. Variables are ignored in set-uid programs.
  *
- * @return 0, or -ENAMETOOLONG.
+ * @return 0, -ENAMETOOLONG, or -EINVAL if $WEFT_RUNTIME_DIR is not an absolute path: daemon and
+ *         programs would look in different folders.
  */
 int sockdir_path(uid_t uid, char *buf, size_t size);
 
@@ -29,8 +30,9 @@ int sockdir_path(uid_t uid, char *buf, size_t size);
  * Whether sockets in a folder may be trusted by this user: it is a folder, owned by root or by the
  * user, and others cannot write to it. Else somebody could pose as the daemon.
  *
- * @return 0; -ENOENT, -ENOTDIR; -EPERM if the owner or the mode is wrong.
+ * @param[out] why  what is wrong, good for "PATH: WHY". Not written on success.
+ * @return          0; -ENOENT, -ENOTDIR; -EPERM if the owner or the mode is wrong.
  */
-int sockdir_check(const char *path, uid_t uid);
+int sockdir_check(const char *path, uid_t uid, const char **why);
 
 #endif

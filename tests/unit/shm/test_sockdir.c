@@ -36,11 +36,15 @@ Test(sockdir, follows_the_variables_and_the_user)
 		cr_expect_str_eq(buf, rows[i].want, "row %zu", i);
 	}
 	cr_expect_eq(sockdir_path(0, buf, 4), -ENAMETOOLONG);
+	setenv("WEFT_RUNTIME_DIR", "x/y", 1);
+	cr_expect_eq(sockdir_path(0, buf, sizeof(buf)), -EINVAL, "not absolute");
+	cr_expect_eq(sockdir_path(7, buf, sizeof(buf)), -EINVAL, "not absolute");
 }
 
 Test(sockdir, trusts_only_folders_of_root_or_the_user)
 {
 	char dir[] = "/tmp/weft-sockdir-XXXXXX", file[64], link[64];
+	const char *why = NULL;
 	uid_t me = geteuid();
 
 	cr_assert_not_null(mkdtemp(dir));
@@ -49,14 +53,24 @@ Test(sockdir, trusts_only_folders_of_root_or_the_user)
 	fclose(fopen(file, "w"));
 	cr_assert_eq(symlink(dir, link), 0);
 
-	cr_expect_eq(sockdir_check(dir, me), 0);
-	cr_expect_eq(sockdir_check(dir, me + 1), me == 0 ? 0 : -EPERM);
-	cr_expect_eq(sockdir_check(file, me), -ENOTDIR);
-	cr_expect_eq(sockdir_check(link, me), -ENOTDIR);
-	cr_expect_eq(sockdir_check("/no/such/folder", me), -ENOENT);
-	cr_expect_eq(sockdir_check("/tmp", me), -EPERM, "others write there");
+	cr_expect_eq(sockdir_check(dir, me, &why), 0);
+	cr_expect_eq(sockdir_check(dir, me + 1, &why), me == 0 ? 0 : -EPERM);
+	cr_expect_eq(sockdir_check(file, me, &why), -ENOTDIR);
+	cr_expect_str_eq(why, "Not a directory");
+	cr_expect_eq(sockdir_check(link, me, &why), -ENOTDIR);
+	cr_expect_eq(sockdir_check("/no/such/folder", me, &why), -ENOENT);
+	cr_expect_str_eq(why, "No such file or directory");
+	cr_expect_eq(sockdir_check("/tmp", me, &why), -EPERM);
+	cr_expect_str_eq(why, "others may write there");
 	chmod(dir, 0777);
-	cr_expect_eq(sockdir_check(dir, me), -EPERM);
+	cr_expect_eq(sockdir_check(dir, me, &why), -EPERM);
+	cr_expect_str_eq(why, "others may write there");
+	if (me == 0) {
+		/* Whoever owns it, its mode is no excuse. */
+		cr_assert_eq(chown(dir, 7, 7), 0);
+		cr_expect_eq(sockdir_check(dir, me, &why), -EPERM);
+		cr_expect_str_eq(why, "it belongs to another user");
+	}
 
 	unlink(file);
 	unlink(link);
