@@ -25,6 +25,18 @@ conf_error(struct conf_reader *r, uint32_t line, const char *fmt, ...)
 }
 
 void
+conf_warning(struct conf_reader *r, uint32_t line, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(r->errors, "%s:%u: warning: ", r->path, line);
+	va_start(ap, fmt);
+	vfprintf(r->errors, fmt, ap);
+	va_end(ap);
+	fputc('\n', r->errors);
+}
+
+void
 conf_add_table(struct conf_reader *r, const struct param_desc *descs, void *params)
 {
 	assert(r->nb_tables < CONF_MAX_TABLES);
@@ -69,15 +81,25 @@ static void
 unknown_key(struct conf_reader *r, const char *name)
 {
 	struct nearest n = nearest_of(name);
+	const char *names[CONF_MAX_KEYS];
+	uint32_t nb = 0;
 	char why[256];
 
-	for (const struct conf_key *k = r->section->keys; k->name; k++)
-		nearest_offer(&n, k->name);
+	for (const struct conf_key *k = r->section->keys; k->name && nb < CONF_MAX_KEYS; k++)
+		names[nb++] = k->name;
 	for (uint32_t i = 0; i < r->nb_tables; i++) {
-		for (const struct param_desc *d = r->tables[i].descs; d->name; d++)
-			nearest_offer(&n, d->name);
+		const struct param_desc *d = r->tables[i].descs;
+
+		for (; d->name && nb < CONF_MAX_KEYS; d++)
+			names[nb++] = d->name;
 	}
-	nearest_explain(&n, "key", why, sizeof(why));
+	for (uint32_t i = 0; i < nb; i++)
+		nearest_offer(&n, names[i]);
+	/* An engine has so few that all can be said. */
+	if (nb > 0 && r->section == &conf_engine_section)
+		nearest_list(name, "key", names, nb, why, sizeof(why));
+	else
+		nearest_explain(&n, "key", why, sizeof(why));
 	conf_error(r, r->line, "%s", why);
 }
 
@@ -150,6 +172,7 @@ begin_section(struct conf_reader *r, char *text)
 
 	r->in_section = true;
 	r->section = NULL;
+	r->nb_bad_sections++; /* until it turns out to be good */
 	r->nb_tables = 0;
 	r->nb_seen = 0;
 	kind = strtok_r(text, " \t", &rest);
@@ -167,8 +190,10 @@ begin_section(struct conf_reader *r, char *text)
 		return;
 	}
 	r->obj = s->begin(r, title);
-	if (r->obj)
-		r->section = s;
+	if (!r->obj)
+		return;
+	r->section = s;
+	r->nb_bad_sections--;
 }
 
 /* What some editors begin a file with. */
@@ -235,6 +260,7 @@ next_line(char *buf, int size, void *user)
 		/* libinih will refuse it. What follows does not belong to the section before. */
 		r->in_section = true;
 		r->section = NULL;
+		r->nb_bad_sections++;
 	}
 	return buf;
 }

@@ -56,6 +56,8 @@ struct conf_reader {
 	char *next, *end; /**< what is left of the file; one byte behind it may be written */
 	uint32_t line;
 	uint32_t nb_errors;
+	uint32_t nb_bad_sections; /**< skipped, so that what refers to them is no mistake of its own
+	                           */
 	bool in_section;
 	const struct conf_section *section; /**< NULL: its header was wrong, skip its keys */
 	void *obj;
@@ -74,6 +76,10 @@ struct conf_reader {
 /** Tell of one mistake. line 0: of the file as a whole. */
 __attribute__((format(printf, 3, 4))) void conf_error(struct conf_reader *r, uint32_t line,
                                                       const char *fmt, ...);
+
+/** Tell of what is allowed and yet hardly meant. */
+__attribute__((format(printf, 3, 4))) void conf_warning(struct conf_reader *r, uint32_t line,
+                                                        const char *fmt, ...);
 
 /** For begin: the section also has these numbers. */
 void conf_add_table(struct conf_reader *r, const struct param_desc *descs, void *params);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "conf_read.h"
+#include "hdr.h"
 
 /* How ports are joined. */
 
@@ -48,6 +49,38 @@ root_of(const uint32_t *joined, uint32_t node)
 	return node;
 }
 
+/* As a NIC finds it: the largest whose longest packet, a WRITE ONLY with immediate, fits. */
+static uint32_t
+path_mtu(uint32_t ip_mtu)
+{
+	const uint32_t headers = IPV6_LEN + UDP_LEN + BTH_LEN + RETH_LEN + IMM_LEN + ICRC_LEN;
+	uint32_t bytes = 4096;
+
+	while (bytes > 256 && bytes + headers > ip_mtu)
+		bytes /= 2;
+	return bytes;
+}
+
+/* NICs that reach each other, each against the first of them. */
+static void
+check_mtus(struct conf_reader *r, const uint32_t *joined)
+{
+	for (uint32_t i = 1; i < r->conf->nb_nics; i++) {
+		const struct conf_nic *nic = &r->conf->nics[i], *first = NULL;
+
+		for (uint32_t k = 0; k < i && !first; k++) {
+			if (root_of(joined, k) == root_of(joined, i))
+				first = &r->conf->nics[k];
+		}
+		if (first && path_mtu(first->num.mtu) != path_mtu(nic->num.mtu))
+			conf_warning(r, nic->line,
+			             "[nic %s] has path MTU %u (mtu %u), and [nic %s], which it "
+			             "reaches, %u (mtu %u)",
+			             nic->name, path_mtu(nic->num.mtu), nic->num.mtu, first->name,
+			             path_mtu(first->num.mtu), first->num.mtu);
+	}
+}
+
 /*
  * Every ring has two ends, and the links are a forest: switches that learn would send a frame
  * round a loop for ever.
@@ -87,8 +120,9 @@ conf_check_rings(struct conf_reader *r)
 		if (!is_first)
 			continue;
 		if (!b) {
-			conf_error(r, a->line, "ring '%s' has only one end, [%s %s]", a->ring,
-			           a->kind, a->owner);
+			if (r->nb_bad_sections == 0)
+				conf_error(r, a->line, "ring '%s' has only one end, [%s %s]",
+				           a->ring, a->kind, a->owner);
 		} else if (root_of(joined, a->node) == root_of(joined, b->node)) {
 			conf_error(r, b->line, "ring '%s' closes a loop of switches", a->ring);
 		} else {
@@ -96,4 +130,6 @@ conf_check_rings(struct conf_reader *r)
 		}
 	}
 	free(ends);
+	if (r->nb_errors == 0)
+		check_mtus(r, joined);
 }

@@ -55,6 +55,10 @@ mistake "a missing key" 1 'port' <<'CONF'
 ip = 10.77.0.1
 CONF
 
+sed '/^\[nic weft1\]/a mtu = 1500' "$WEFT_CONF" >"$e2e_dir/mtus.conf"
+timeout 10 "$WEFTD" --check "$e2e_dir/mtus.conf" >"$e2e_dir/client" 2>&1 &&
+	grep -q 'warning: .*weft1.* path MTU 1024 (mtu 1500)' "$e2e_dir/client"
+verdict $? "path MTUs that differ are a warning" "$(sed 's|.*/||;1q' "$e2e_dir/client")"
 mistake "a group that isn't there" 2 "'no-such-group'" <<'CONF'
 [daemon]
 group = no-such-group
@@ -88,5 +92,22 @@ verdict $? "an unknown option" "$(cat "$e2e_dir/client")"
 timeout 10 "$WEFTD" --check -vx >"$e2e_dir/client" 2>&1
 [ $? = 2 ] && [ "$(cat "$e2e_dir/client")" = "weftd: unknown option '-x' (try --help)" ]
 verdict $? "an unknown short option" "$(cat "$e2e_dir/client")"
+
+for option in --check ''; do
+	# shellcheck disable=SC2086 # no word or one
+	WEFT_RUNTIME_DIR=run/weft timeout 10 "$WEFTD" $option "$WEFT_CONF" >"$e2e_dir/client" 2>&1
+	[ $? = 1 ] && grep -q 'WEFT_RUNTIME_DIR is not an absolute path' "$e2e_dir/client"
+	verdict $? "a relative folder of sockets ${option:-at start}" "$(sed 's|.*/||' "$e2e_dir/client")"
+done
+WEFT_RUNTIME_DIR=run/weft timeout 10 "$WEFT_RUN" true >"$e2e_dir/client" 2>&1
+[ $? = 1 ] && grep -q '^weft: WEFT_RUNTIME_DIR=run/weft is not an absolute path$' "$e2e_dir/client"
+verdict $? "a relative folder of sockets, to a program" "$(head -n 1 "$e2e_dir/client")"
+mkdir -m 777 "$e2e_dir/open"
+WEFT_RUNTIME_DIR="$e2e_dir/open" timeout 10 "$WEFT_RUN" true >"$e2e_dir/client" 2>&1
+[ $? = 1 ] && grep -q "^weft: ignoring $e2e_dir/open: others may write there\$" "$e2e_dir/client"
+verdict $? "a folder in which others may write, to a program" "$(sed 's|/.*/||;1q' "$e2e_dir/client")"
+WEFT_RUNTIME_DIR="$e2e_dir/open" timeout 10 "$WEFTD" "$WEFT_CONF" >"$e2e_dir/client" 2>&1
+[ $? = 1 ] && grep -q "$e2e_dir/open: others may write there\$" "$e2e_dir/client"
+verdict $? "a folder in which others may write, at start" "$(sed 's|/.*/||;1q' "$e2e_dir/client")"
 
 e2e_end

@@ -59,6 +59,11 @@ Test(conf, mistakes_are_told_with_file_line_and_the_nearest_word)
 		{"prt = 1\n" TWO_NICS, "t.conf:1: key 'prt' stands before the first section\n"},
 		{TWO_NICS "[demon]\nname = x\n",
 	         "t.conf:10: unknown section 'demon' (nearest: 'daemon')\n"},
+		/* What follows from a section that is skipped is not told. */
+		{"[NIC b]\nport = ring:a\n", "t.conf:1: unknown section 'NIC' (nearest: 'nic')\n"},
+		{"[nic\nport = ring:a\n", "t.conf:1: neither [SECTION] nor KEY = VALUE\n"},
+		{TWO_NICS "[nic n2]\nport = ring:c\nip = 10.0.0.3\n[nick n3]\nport = ring:c\n",
+	         "t.conf:13: unknown section 'nick' (nearest: 'nic')\n"},
 		{TWO_NICS "[daemon x]\n", "t.conf:10: the section is written [daemon]\n"},
 		{TWO_NICS "[nic]\n", "t.conf:10: the section is written [nic NAME]\n"},
 		{TWO_NICS "[nic a b]\n", "t.conf:10: the section is written [nic NAME]\n"},
@@ -92,7 +97,10 @@ Test(conf, mistakes_are_told_with_file_line_and_the_nearest_word)
 		{TWO_NICS "[engine gbm]\n",
 	         "t.conf:10: unknown engine 'gbm' (known: gbn, fixed)\n"},
 		{TWO_NICS "[engine gbn]\nrenack = 1us\n",
-	         "t.conf:11: unknown key 'renack' (nearest: 'renak')\n"},
+	         "t.conf:11: unknown key 'renack' (known: renak)\n"},
+		{TWO_NICS "[engine fixed]\nx = 1us\n",
+	         "t.conf:11: unknown key 'x' (known: rate, window)\n"},
+		{TWO_NICS "[engine none]\nx = 1us\n", "t.conf:11: unknown key 'x'\n"},
 		{TWO_NICS "[engine gbn]\n[engine gbn]\n",
 	         "t.conf:11: section [engine gbn] began at line 10 already\n"},
 		{TWO_NICS "[peer 10.0.0.1/8]\n",
@@ -389,6 +397,54 @@ Test(conf, a_socket_path_that_is_too_long_is_told)
 	free(errors);
 }
 
+Test(conf, a_relative_folder_of_sockets_is_told)
+{
+	char *errors;
+
+	setenv("WEFT_RUNTIME_DIR", "run/weft", 1);
+	cr_expect_null(read_text(TWO_NICS, &errors));
+	cr_expect_str_eq(errors, "dir/t.conf: WEFT_RUNTIME_DIR is not an absolute path\n", "%s",
+	                 errors);
+	free(errors);
+}
+
+Test(conf, nics_that_reach_each_other_with_different_path_MTUs_are_a_warning)
+{
+	static const struct {
+		const char *ring; /* of n1; the switch has a and b */
+		uint32_t mtu0, mtu1;
+		const char *want; /* "" = none */
+	} rows[] = {
+		{"b", 4200, 4200, ""},
+		{"b", 4180, 9216, ""},
+		{"b", 4180, 4179,
+	         "dir/t.conf:5: warning: [nic n1] has path MTU 2048 (mtu 4179), and [nic n0], "
+	         "which it reaches, 4096 (mtu 4180)\n"},
+		{"b", 576, 1500,
+	         "dir/t.conf:5: warning: [nic n1] has path MTU 1024 (mtu 1500), and [nic n0], "
+	         "which it reaches, 256 (mtu 576)\n"},
+		{"c", 4200, 1500, ""}, /* on another switch */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[512], *errors;
+		struct conf *conf;
+
+		snprintf(text, sizeof(text),
+		         "[nic n0]\nport = ring:a\nip = 10.0.0.1\nmtu = %u\n"
+		         "[nic n1]\nport = ring:%s\nip = 10.0.0.2\nmtu = %u\n"
+		         "[switch s]\nports = ring:a%s\n%s",
+		         rows[i].mtu0, rows[i].ring, rows[i].mtu1,
+		         rows[i].ring[0] == 'b' ? " ring:b" : "",
+		         rows[i].ring[0] == 'b' ? "" : "[switch t]\nports = ring:c\n");
+		conf = read_text(text, &errors);
+		cr_expect_not_null(conf, "row %zu", i);
+		cr_expect_str_eq(errors, rows[i].want, "row %zu: %s", i, errors);
+		conf_free(conf);
+		free(errors);
+	}
+}
+
 Test(conf, says_all_that_it_finds_and_goes_on)
 {
 	static const char text[] = "x = 1\n"
@@ -406,8 +462,8 @@ Test(conf, says_all_that_it_finds_and_goes_on)
 	cr_expect_null(conf);
 	for (const char *p = errors; *p; p++)
 		lines += *p == '\n';
-	/* 1, 3, 4, 5, 8, no port, no ip, one end */
-	cr_expect_eq(lines, 8, "%s", errors);
+	/* 1, 3, 4, 5, 8, no port, no ip; the one end may belong to [bad] */
+	cr_expect_eq(lines, 7, "%s", errors);
 	free(errors);
 }
 
@@ -420,16 +476,16 @@ Test(conf, a_line_is_never_cut)
 	} rows[] = {
 		/* 199 characters are what libinih takes, without blanks at the ends and comments.
 	         */
-		{"mtu =%*s1500\n", 190, NULL},
-		{"mtu =%*s1500\n", 191,
+		{"mtu =%*s4200\n", 190, NULL},
+		{"mtu =%*s4200\n", 191,
 	         "dir/t.conf:4: a line of more than 199 characters; a list goes on in another "
 	         "line with the same key\n"},
-		{"mtu =%*s1500\n", 1000,
+		{"mtu =%*s4200\n", 1000,
 	         "dir/t.conf:4: a line of more than 199 characters; a list goes on in another "
 	         "line with the same key\n"},
 		{"#%*s\n", 1000, NULL},
-		{"mtu = 1500%*s# why\n", 1000, NULL},
-		{"%*smtu = 1500\n", 1000, NULL},
+		{"mtu = 4200%*s# why\n", 1000, NULL},
+		{"%*smtu = 4200\n", 1000, NULL},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
