@@ -69,7 +69,8 @@ check_mtus(struct conf_reader *r, const uint32_t *joined)
 		const struct conf_nic *nic = &r->conf->nics[i], *first = NULL;
 
 		for (uint32_t k = 0; k < i && !first; k++) {
-			if (root_of(joined, k) == root_of(joined, i))
+			if (root_of(joined, k) == root_of(joined, i) &&
+			    r->conf->nics[k].num.vlan == nic->num.vlan)
 				first = &r->conf->nics[k];
 		}
 		if (first && path_mtu(first->num.mtu) != path_mtu(nic->num.mtu))

@@ -412,18 +412,20 @@ Test(conf, nics_that_reach_each_other_with_different_path_MTUs_are_a_warning)
 {
 	static const struct {
 		const char *ring; /* of n1; the switch has a and b */
+		uint32_t vlan;    /* of n1; n0 has none */
 		uint32_t mtu0, mtu1;
 		const char *want; /* "" = none */
 	} rows[] = {
-		{"b", 4200, 4200, ""},
-		{"b", 4180, 9216, ""},
-		{"b", 4180, 4179,
+		{"b", 0, 4200, 4200, ""},
+		{"b", 0, 4180, 9216, ""},
+		{"b", 0, 4180, 4179,
 	         "dir/t.conf:5: warning: [nic n1] has path MTU 2048 (mtu 4179), and [nic n0], "
 	         "which it reaches, 4096 (mtu 4180)\n"},
-		{"b", 576, 1500,
+		{"b", 0, 576, 1500,
 	         "dir/t.conf:5: warning: [nic n1] has path MTU 1024 (mtu 1500), and [nic n0], "
 	         "which it reaches, 256 (mtu 576)\n"},
-		{"c", 4200, 1500, ""}, /* on another switch */
+		{"c", 0, 4200, 1500, ""}, /* on another switch */
+		{"b", 7, 4200, 1500, ""}, /* in another VLAN */
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -432,9 +434,9 @@ Test(conf, nics_that_reach_each_other_with_different_path_MTUs_are_a_warning)
 
 		snprintf(text, sizeof(text),
 		         "[nic n0]\nport = ring:a\nip = 10.0.0.1\nmtu = %u\n"
-		         "[nic n1]\nport = ring:%s\nip = 10.0.0.2\nmtu = %u\n"
+		         "[nic n1]\nport = ring:%s\nip = 10.0.0.2\nmtu = %u\nvlan = %u\n"
 		         "[switch s]\nports = ring:a%s\n%s",
-		         rows[i].mtu0, rows[i].ring, rows[i].mtu1,
+		         rows[i].mtu0, rows[i].ring, rows[i].mtu1, rows[i].vlan,
 		         rows[i].ring[0] == 'b' ? " ring:b" : "",
 		         rows[i].ring[0] == 'b' ? "" : "[switch t]\nports = ring:c\n");
 		conf = read_text(text, &errors);
