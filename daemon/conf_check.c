@@ -189,7 +189,7 @@ conf_check(struct conf_reader *r)
 {
 	struct conf *conf = r->conf;
 
-	if (conf->nb_nics + conf->nb_switches == 0 && r->nb_bad_sections == 0)
+	if (conf->nb_nics + conf->nb_switches == 0 && !conf_is_partial(r))
 		conf_error(r, r->line, "neither a [nic NAME] nor a [switch NAME]: nothing to run");
 	for (uint32_t i = 0; i < conf->nb_nics; i++)
 		check_nic(r, &conf->nics[i]);

@@ -56,8 +56,7 @@ struct conf_reader {
 	char *next, *end; /**< what is left of the file; one byte behind it may be written */
 	uint32_t line;
 	uint32_t nb_errors;
-	uint32_t nb_bad_sections; /**< skipped, so that what refers to them is no mistake of its own
-	                           */
+	uint32_t nb_bad_sections; /**< skipped */
 	bool in_section;
 	const struct conf_section *section; /**< NULL: its header was wrong, skip its keys */
 	void *obj;
@@ -72,6 +71,14 @@ struct conf_reader {
 	} seen[CONF_MAX_KEYS];
 	uint32_t nb_seen;
 };
+
+/** Whether sections were skipped, and that was told: what refers to them is no mistake of its own.
+ */
+static inline bool
+conf_is_partial(const struct conf_reader *r)
+{
+	return r->nb_bad_sections != 0 && r->nb_errors != 0;
+}
 
 /** Tell of one mistake. line 0: of the file as a whole. */
 __attribute__((format(printf, 3, 4))) void conf_error(struct conf_reader *r, uint32_t line,

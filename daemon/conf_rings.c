@@ -121,7 +121,7 @@ conf_check_rings(struct conf_reader *r)
 		if (!is_first)
 			continue;
 		if (!b) {
-			if (r->nb_bad_sections == 0)
+			if (!conf_is_partial(r))
 				conf_error(r, a->line, "ring '%s' has only one end, [%s %s]",
 				           a->ring, a->kind, a->owner);
 		} else if (root_of(joined, a->node) == root_of(joined, b->node)) {

@@ -3,21 +3,34 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "be.h"
+
+/* Buckets are made ready at the start, however few neighbours there will be. Our choice. */
+#define BUCKETS_MAX 4096
+
+/* The kernel's zeros: calloc() would write them itself whenever it uses memory again. */
+static void *
+lazy_zeros(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
 
 bool
 neigh_map_init(struct neigh_map *map, uint32_t max_entries)
 {
 	uint32_t nb_buckets = 1;
 
-	while (nb_buckets < max_entries)
+	while (nb_buckets < max_entries && nb_buckets < BUCKETS_MAX)
 		nb_buckets *= 2;
 	*map = (struct neigh_map){
 		.bucket_mask = nb_buckets - 1,
 		.buckets = calloc(nb_buckets, sizeof(*map->buckets)),
 		.max_entries = max_entries,
-		.entries = calloc(max_entries, sizeof(*map->entries)),
+		.entries = lazy_zeros(max_entries * sizeof(*map->entries)),
 	};
 	list_init(&map->idle);
 	if (map->buckets && map->entries)
@@ -30,7 +43,8 @@ void
 neigh_map_fini(struct neigh_map *map)
 {
 	free(map->buckets);
-	free(map->entries);
+	if (map->entries)
+		munmap(map->entries, map->max_entries * sizeof(*map->entries));
 }
 
 static struct neigh_entry **
