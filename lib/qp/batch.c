@@ -73,14 +73,7 @@ bool
 batch_gather(struct batch *b, struct qp *qp, const struct mem *mem, uint64_t va, uint8_t *pkt,
              uint32_t len)
 {
-	struct out_pkt *o = batch_last(b);
-	const uint8_t *src = mem_reach(mem, va, len);
-
-	if (src && !o->waits) {
-		o->crc = icrc_copy(o->crc, pkt, src, len);
-		return true;
-	}
-	o->waits = true;
+	batch_last(b)->waits = true;
 	return add_runs(b->runs_out, &b->nb_runs_out, mem, va, pkt, len, qp, b->nb_out - 1);
 }
 
@@ -96,17 +89,9 @@ batch_gather_ptr(struct batch *b, const uint8_t *src, uint8_t *pkt, uint32_t len
 bool
 batch_scatter(struct batch *b, const struct batch_dst *dst, const uint8_t *pkt, uint32_t len)
 {
-	uint8_t *at = mem_reach(dst->mem, dst->va, len);
 	uint32_t first = b->nb_runs_in;
-	bool fits;
-
-	/* The packet was verified just now and is in the nearest cache. */
-	if (at && !b->nb_runs_in) {
-		memcpy(at, pkt, len);
-		return true;
-	}
-	fits = add_runs(b->runs_in, &b->nb_runs_in, dst->mem, dst->va, (uint8_t *)pkt, len, dst->qp,
-	                dst->psn);
+	bool fits = add_runs(b->runs_in, &b->nb_runs_in, dst->mem, dst->va, (uint8_t *)pkt, len,
+	                     dst->qp, dst->psn);
 	for (uint32_t i = first; i < b->nb_runs_in; i++) {
 		b->runs_in[i].cqe_idx = b->nb_cqes;
 		b->runs_in[i].failed = false;

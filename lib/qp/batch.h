@@ -14,8 +14,8 @@ struct qp;
 /*
  * One burst's work in stages, so that slow memory is read and written in runs and a completion
  * never precedes its data. Out: plan packets, gather payload and ICRC, hand over. In: judge
- * packets, scatter payload, write completions. Memory that is mapped here is copied at once; what
- * comes behind a slow piece waits with it.
+ * packets, scatter payload, write completions. Memory that is mapped here is copied at once, by
+ * piece.c; what is not, and what comes behind it, waits here for the flush.
  */
 
 #define BATCH_PKTS 32
@@ -104,13 +104,14 @@ batch_last(struct batch *b)
 }
 
 /**
- * Add payload of the packet planned last. The memory was checked: [va, va + len) lies in mem.
+ * Add payload of the packet planned last at the flush. The memory was checked: [va, va + len) lies
+ * in mem.
  *
  * @return false if it falls into too many pieces.
  */
 bool batch_gather(struct batch *b, struct qp *qp, const struct mem *mem, uint64_t va, uint8_t *pkt,
                   uint32_t len);
-/** The same from bytes that this thread can reach (inline data). */
+/** Add bytes that this thread can reach at once (inline data). */
 void batch_gather_ptr(struct batch *b, const uint8_t *src, uint8_t *pkt, uint32_t len);
 /** Where the bytes of a packet go. */
 struct batch_dst {
@@ -119,7 +120,7 @@ struct batch_dst {
 	uint64_t va;
 	uint32_t psn; /**< as in copy_run */
 };
-/** Bring a packet's payload to application memory, at the next flush at the latest. */
+/** Bring a packet's payload to application memory at the next flush; false as batch_gather. */
 bool batch_scatter(struct batch *b, const struct batch_dst *dst, const uint8_t *pkt, uint32_t len);
 /**
  * Whether a loop may add a completion. Nothing is flushed from within a loop: a full CQ or memory

@@ -8,23 +8,26 @@
 /* mr_local or mr_remote. */
 typedef const struct mr *find_fn(const struct nic *nic, uint32_t key, const struct mr_use *use);
 
-/* What is already reached is copied at once, unless slower pieces of the packet wait. */
+/* What this thread reaches is copied at once, unless slower pieces of the packet wait. */
 static inline bool
 gather(struct qp *qp, find_fn *find, uint32_t key, const struct mr_use *use, uint8_t *pkt)
 {
 	struct nic *nic = qp->nic;
 	struct out_pkt *o = batch_last(nic->batch);
 	const uint8_t *src = mr_reached(&qp->reach_out, nic, key, use);
-	const struct mr *mr;
+	const struct mr *mr = NULL;
 
-	if (src && !o->waits) {
+	if (!src || o->waits) {
+		mr = find(nic, key, use);
+		if (!mr)
+			return false;
+		mr_remember(&qp->reach_out, nic, mr, use);
+		src = o->waits ? NULL : mr_reached(&qp->reach_out, nic, key, use);
+	}
+	if (src) {
 		o->crc = icrc_copy(o->crc, pkt, src, (uint32_t)use->len);
 		return true;
 	}
-	mr = find(nic, key, use);
-	if (!mr)
-		return false;
-	mr_remember(&qp->reach_out, nic, mr, use);
 	return batch_gather(nic->batch, qp, mr->mem, mr_va(mr, use->addr), pkt, (uint32_t)use->len);
 }
 
@@ -35,17 +38,21 @@ place(struct qp *qp, find_fn *find, uint32_t key, const struct mr_use *use, cons
 	struct nic *nic = qp->nic;
 	uint8_t *at = mr_reached(&qp->reach_in, nic, key, use);
 	struct batch_dst dst = {.qp = qp, .psn = psn};
-	const struct mr *mr;
+	bool waits = nic->batch->nb_runs_in != 0;
+	const struct mr *mr = NULL;
 
+	if (!at || waits) {
+		mr = find(nic, key, use);
+		if (!mr)
+			return false;
+		mr_remember(&qp->reach_in, nic, mr, use);
+		at = waits ? NULL : mr_reached(&qp->reach_in, nic, key, use);
+	}
 	/* The packet was verified just now and is in the nearest cache. */
-	if (at && !nic->batch->nb_runs_in) {
+	if (at) {
 		memcpy(at, pkt, use->len);
 		return true;
 	}
-	mr = find(nic, key, use);
-	if (!mr)
-		return false;
-	mr_remember(&qp->reach_in, nic, mr, use);
 	dst.mem = mr->mem;
 	dst.va = mr_va(mr, use->addr);
 	return batch_scatter(nic->batch, &dst, pkt, (uint32_t)use->len);

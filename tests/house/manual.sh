@@ -15,26 +15,23 @@ sed -n 's/^#\{0,1\}\([a-z_][a-z_]*\) = .*/\1/p' "$src"/conf/*.conf | sort -u >"$
 sed -n 's/^\.It Ic //p' "$conf_page" | tr -d ' ' | tr ',' '\n' | sort -u >"$scratch/page"
 
 failed=0
-for key in $(comm -23 "$scratch/examples" "$scratch/page"); do
-	echo "FAIL  weft.conf.5 does not explain $key"
-	failed=$((failed + 1))
-done
-for key in $(comm -13 "$scratch/examples" "$scratch/page"); do
-	echo "FAIL  weft.conf.5 explains $key, which no file in conf/ shows"
-	failed=$((failed + 1))
-done
+# same LIST SOURCE: the page explains the keys of this list, which come from there, and no others
+same() {
+	for key in $(comm -23 "$1" "$scratch/page"); do
+		echo "FAIL  weft.conf.5 does not explain $key, which $2 has"
+		failed=$((failed + 1))
+	done
+	for key in $(comm -13 "$1" "$scratch/page"); do
+		echo "FAIL  weft.conf.5 explains $key, which $2 has not"
+		failed=$((failed + 1))
+	done
+}
+same "$scratch/examples" conf/
 
 # What tests/house/tables.c prints; see there.
 "$4" >"$scratch/tables"
 sed -n 's/^key	[a-z]*	\([a-z_]*\)	.*/\1/p' "$scratch/tables" | sort -u >"$scratch/code"
-for key in $(comm -23 "$scratch/code" "$scratch/page"); do
-	echo "FAIL  weft.conf.5 does not explain $key"
-	failed=$((failed + 1))
-done
-for key in $(comm -13 "$scratch/code" "$scratch/page"); do
-	echo "FAIL  weft.conf.5 explains $key, which the code does not know"
-	failed=$((failed + 1))
-done
+same "$scratch/code" "the code"
 sed -n 's/^engine	//p' "$scratch/tables" >"$scratch/engines"
 while read -r engine; do
 	grep -q "^\.It Bq engine $engine\$" "$conf_page" || {
