@@ -187,6 +187,7 @@ rel_timer(struct qp *qp, uint64_t now_ns)
 	if (out.timeout) {
 		qp->error.nb_timeouts++;
 		qp->nic->stats.local_ack_timeout_err++;
+		qp->counts.timeouts++;
 	}
 	feed(qp, &out, false, now_ns);
 }

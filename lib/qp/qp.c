@@ -73,6 +73,7 @@ reset(struct qp *qp)
 	qp->res_next = 0;
 	memset(qp->res, 0, sizeof(qp->res));
 	memset(&qp->error, 0, sizeof(qp->error));
+	memset(&qp->counts, 0, sizeof(qp->counts));
 }
 
 static void

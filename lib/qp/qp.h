@@ -217,6 +217,11 @@ struct qp {
 		bool peer_spoke;
 		uint32_t nb_timeouts; /**< since progress */
 	} error;
+
+	/* what it went through since RESET, for people */
+	struct {
+		uint64_t retransmits, timeouts, rnr_naks;
+	} counts;
 };
 
 /** The transport bits of a QP's opcodes. */

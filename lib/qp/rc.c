@@ -86,6 +86,7 @@ nak_rnr(struct qp *qp, uint64_t psn, uint8_t code, uint64_t now_ns)
 	if (!acknowledge(qp, psn, psn, now_ns))
 		return;
 	qp->nic->stats.rnr_nak_retry_err++;
+	qp->counts.rnr_naks++;
 	if (qp->nb_rnr < UINT8_MAX)
 		qp->nb_rnr++;
 	if (qp->attr.rnr_retry != 7 && qp->nb_rnr > qp->attr.rnr_retry) {

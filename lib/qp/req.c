@@ -200,6 +200,7 @@ account(struct qp *qp, const struct rel_tx *tx, bool asked, uint32_t bytes, uint
 	qp->out_bytes += bytes;
 	if (tx->retransmit) {
 		qp->nic->stats.retransmits++;
+		qp->counts.retransmits++;
 		qp->rtt_sent_ns = 0;
 	} else if (asked && !qp->rtt_sent_ns) {
 		qp->rtt_psn = tx->psn;

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_VIEW_H
+#define WEFT_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "qp.h"
+
+/**
+ * @file
+ * One QP as an operator sees it: a copy of what matters, so that nobody else needs to know how
+ * struct qp lies in memory.
+ */
+
+/** What qp_explain writes at most. */
+#define QP_VIEW_WHY_MAX 320
+
+/** All as of one moment. PSNs as on the wire, 24 bits. */
+struct qp_view {
+	uint32_t qpn;
+	uint8_t type;  /**< enum shm_qp_type */
+	uint8_t state; /**< enum shm_qp_state */
+	void *owner;   /**< as in qp_init; whose it is */
+
+	/* connection; of UD QPs only own_ip, mtu and the engines can be there */
+	bool has_path;
+	struct ip_addr own_ip, peer_ip;
+	uint32_t dest_qpn;
+	uint32_t mtu; /**< bytes; 0 = not known before RTR */
+	const char *rel, *cc, *lb;
+
+	/* as requester; 0 before RTS */
+	uint32_t psn_una; /**< oldest not acknowledged */
+	uint32_t psn_nxt; /**< next to be sent for the first time */
+	uint32_t inflight_pkts;
+	uint64_t inflight_bytes; /**< packets that are in flight, headers included */
+	uint32_t nb_sends;       /**< work requests posted and not complete */
+	uint32_t nb_rd;          /**< READs and atomics that wait for their response */
+	uint64_t rate_bps;
+	uint64_t window_bytes; /**< UINT64_MAX = none */
+
+	/* as responder */
+	uint32_t psn_expected;
+	uint32_t nb_recvs; /**< receives posted, SRQ not counted */
+
+	/* since its last RESET */
+	uint64_t nb_sent; /**< packets, those sent again included */
+	uint64_t nb_retransmits;
+	uint64_t nb_timeouts;
+	uint64_t nb_rnr; /**< RNR NAKs that came back */
+
+	enum qp_reason reason;     /**< why it failed */
+	char why[QP_VIEW_WHY_MAX]; /**< the same as a sentence; "" = it has not */
+};
+
+/** Between two bursts, on the NIC's thread. */
+void qp_view(const struct qp *qp, struct qp_view *view);
+
+/**
+ * The QPNs of a NIC in no particular order, up to max. On the NIC's thread.
+ *
+ * @return how many.
+ */
+uint32_t qp_list(const struct nic *nic, uint32_t *qpns, uint32_t max);
+
+/** "RTS"; "?" for a number that is no state. */
+const char *qp_state_text(uint8_t state);
+/** "RC" */
+const char *qp_type_text(uint8_t type);
+
+#endif
