@@ -28,9 +28,18 @@
 /** Addresses of one NIC: the GID table without the link-local entry. */
 #define CONF_MAX_IPS (NIC_MAX_GIDS - 1)
 
-/** `port = ring:NAME`: one of the two ends of a link between nodes of this process. */
+/** What a node is attached to. Names: port_kinds in conf_port.c; opened by ports.c. */
+enum port_kind {
+	PORT_RING, /**< one of the two ends of a link between nodes of this process */
+};
+
+/** Bytes of the longest port: those of a path of a socket, and some. */
+#define CONF_PORT_ARG_LEN 128
+
+/** `port = KIND:ARG`. */
 struct conf_port {
-	char ring[WEFT_NAME_LEN];
+	enum port_kind kind;
+	char arg[CONF_PORT_ARG_LEN];
 	uint32_t line; /**< 0 = not said */
 };
 

@@ -26,16 +26,18 @@ collect_ends(const struct conf *conf, struct ring_end ends[MAX_ENDS])
 	for (uint32_t i = 0; i < conf->nb_nics; i++, node++) {
 		const struct conf_nic *nic = &conf->nics[i];
 
-		if (nic->port.ring[0])
-			ends[n++] = (struct ring_end){nic->port.ring, "nic", nic->name, node,
+		if (nic->port.line && nic->port.kind == PORT_RING)
+			ends[n++] = (struct ring_end){nic->port.arg, "nic", nic->name, node,
 			                              nic->port.line};
 	}
 	for (uint32_t i = 0; i < conf->nb_switches; i++, node++) {
 		const struct conf_switch *sw = &conf->switches[i];
 
-		for (uint32_t p = 0; p < sw->nb_ports; p++)
-			ends[n++] = (struct ring_end){sw->ports[p].ring, "switch", sw->name, node,
-			                              sw->ports[p].line};
+		for (uint32_t p = 0; p < sw->nb_ports; p++) {
+			if (sw->ports[p].kind == PORT_RING)
+				ends[n++] = (struct ring_end){sw->ports[p].arg, "switch", sw->name,
+				                              node, sw->ports[p].line};
+		}
 	}
 	return n;
 }

@@ -169,15 +169,3 @@ conf_mac(struct conf_reader *r, const char *text, uint8_t mac[6])
 		mac[i] = (uint8_t)b[i];
 	return true;
 }
-
-bool
-conf_port(struct conf_reader *r, const char *text, struct conf_port *port)
-{
-	static const char ring[] = "ring:";
-
-	port->line = r->line;
-	if (strncmp(text, ring, strlen(ring)) == 0)
-		return conf_name(r, "ring", text + strlen(ring), port->ring);
-	conf_error(r, r->line, "port '%s': only ring:NAME is known", text);
-	return false;
-}

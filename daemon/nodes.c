@@ -11,27 +11,8 @@
 #include "eal.h"
 #include "log.h"
 #include "logs.h"
+#include "ports.h"
 #include "session.h"
-
-static int
-open_port(struct nodes *nodes, const struct conf_port *conf, const struct fault_params *fault,
-          struct port **port)
-{
-	struct port *inner;
-	int err = port_ring_open(conf->ring, PORT_RING_DEPTH_PKTS, port);
-
-	if (!err && fault) {
-		inner = *port;
-		err = port_fault_wrap(inner, fault, nodes->pool, port);
-		if (err) {
-			inner->ops->close(inner);
-			*port = NULL;
-		}
-	}
-	if (err)
-		log_error("ring %s: %s", conf->ring, strerror(-err));
-	return err;
-}
 
 static int
 start_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c,
@@ -74,7 +55,8 @@ start_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c
 	nodes->nb_nics++;
 	device->nic = nodes->nics[i];
 	device->worker = nodes->worker;
-	err = open_port(nodes, &c->port, c->has_fault ? &c->fault : NULL, &nodes->host_ports[i]);
+	err = port_open(&c->port, c->has_fault ? &c->fault : NULL, nodes->pool,
+	                &nodes->host_ports[i]);
 	if (err)
 		return err;
 	nodes->has_fault[i] = c->has_fault;
@@ -97,7 +79,7 @@ start_switch(struct nodes *nodes, const struct conf_switch *c)
 	nodes->switches[i].node.name = c->name;
 	nodes->nb_switches++;
 	for (uint32_t p = 0; p < c->nb_ports; p++) {
-		err = open_port(nodes, &c->ports[p], NULL, &nodes->switch_ports[i][p]);
+		err = port_open(&c->ports[p], NULL, nodes->pool, &nodes->switch_ports[i][p]);
 		if (err)
 			return err;
 	}
@@ -158,21 +140,14 @@ nodes_stop(struct nodes *nodes)
 		worker_stop(nodes->worker);
 }
 
-static void
-close_port(struct port *port)
-{
-	if (port)
-		port->ops->close(port);
-}
-
 void
 nodes_free(struct nodes *nodes)
 {
 	for (uint32_t i = 0; i < nodes->nb_nics; i++)
-		close_port(nodes->host_ports[i]);
+		port_close(nodes->host_ports[i]);
 	for (uint32_t i = 0; i < nodes->nb_switches; i++) {
 		for (uint32_t p = 0; p < nodes->switches[i].node.nb_ports; p++)
-			close_port(nodes->switch_ports[i][p]);
+			port_close(nodes->switch_ports[i][p]);
 		switch_destroy(nodes->switches[i].sw);
 	}
 	for (uint32_t i = 0; i < nodes->nb_nics; i++)

@@ -93,6 +93,17 @@ worker_clock_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static void
+tell_link(const struct worker_node *wn, uint16_t p, uint64_t now_ns)
+{
+	struct node *node = wn->node;
+	struct port *port = wn->ports[p];
+
+	port->told_down = port->is_down;
+	if (node->ops->link)
+		node->ops->link(node, p, !port->is_down, now_ns);
+}
+
 /* One turn of a node: what came in, what is due, what goes out. Returns packets moved. */
 static uint32_t
 turn_node(const struct worker_node *wn, uint64_t now_ns)
@@ -105,6 +116,8 @@ turn_node(const struct worker_node *wn, uint64_t now_ns)
 		struct port *port = wn->ports[p];
 		uint32_t n = port->ops->rx_burst(port, pkts, NODE_BURST, now_ns);
 
+		if (port->is_down != port->told_down)
+			tell_link(wn, p, now_ns);
 		if (n > 0)
 			node->ops->receive(node, p, pkts, n, now_ns);
 		nb_moved += n;
@@ -164,20 +177,40 @@ take_call(struct worker *w, uint64_t now_ns)
 	return true;
 }
 
+/* Tell the ports that we are about to sleep, or did. Returns whether frames wait in one. */
+static bool
+ports_doze(struct worker *w, bool dozing)
+{
+	bool waiting = false;
+
+	for (uint32_t i = 0; i < w->nb_nodes; i++) {
+		for (uint16_t p = 0; p < w->nodes[i].node->nb_ports; p++) {
+			struct port *port = w->nodes[i].ports[p];
+
+			if (port->ops->doze)
+				waiting |= port->ops->doze(port, dozing);
+		}
+	}
+	return waiting;
+}
+
 /*
- * Sleep until somebody rings, calls, or the deadline. Who rings first publishes, then looks at
- * need_wake; we first set need_wake, then look whether he published: one of us sees the other.
+ * Sleep until somebody rings, calls, sends, or the deadline. Who rings first publishes, then looks
+ * at need_wake; we first set need_wake, then look whether he published: one of us sees the other.
  */
 static void
 sleep_until(struct worker *w, uint64_t deadline_ns)
 {
 	struct epoll_event events[8];
+	bool waiting;
 
 	w->stats.sleeps++;
 	bells_need_wake(&w->bells, true);
 	atomic_store_explicit(&w->asleep, true, memory_order_relaxed);
+	waiting = ports_doze(w, true);
 	atomic_thread_fence(memory_order_seq_cst);
-	if (!bells_rung(&w->bells) && !atomic_load(&w->call) && !atomic_load(&w->stop)) {
+	if (!waiting && !bells_rung(&w->bells) && !atomic_load(&w->call) &&
+	    !atomic_load(&w->stop)) {
 		uint64_t now_ns = worker_clock_ns();
 		uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
 		struct timespec timeout = {.tv_sec = (time_t)(left_ns / 1000000000u),
@@ -188,6 +221,7 @@ sleep_until(struct worker *w, uint64_t deadline_ns)
 	}
 	atomic_store_explicit(&w->asleep, false, memory_order_relaxed);
 	bells_need_wake(&w->bells, false);
+	ports_doze(w, false);
 	w->slept = true;
 }
 
@@ -201,8 +235,12 @@ idle(struct worker *w, uint64_t now_ns)
 	w->idle_turns++;
 	if (w->yield_off > 0)
 		w->yield_off--;
-	if (next_ns <= now_ns)
+	if (next_ns <= now_ns) {
+		/* A port without room: who makes some may need our core. */
+		if (!w->conf.poll)
+			sched_yield();
 		return;
+	}
 	if (w->conf.poll || w->idle_turns <= PAUSE_TURNS || next_ns - now_ns < NEAR_NS) {
 		cpu_relax();
 	} else if (w->yield_off == 0 && now_ns - w->busy_ns < SILENCE_NS) {
@@ -257,10 +295,11 @@ thread_main(void *arg)
 	return NULL;
 }
 
+/* Edges are enough for what is looked at before each sleep; EPOLLIN alone for what is not. */
 static int
-watch(struct worker *w, int fd)
+watch(struct worker *w, int fd, uint32_t edge)
 {
-	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+	struct epoll_event event = {.events = EPOLLIN | edge};
 
 	return epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
@@ -277,7 +316,7 @@ worker_create(const struct worker_conf *conf)
 	sem_init(&w->started, 0, 0);
 	w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	w->wake_fd = eventfd(0, EFD_CLOEXEC);
-	if (w->epoll_fd < 0 || w->wake_fd < 0 || watch(w, w->wake_fd) < 0) {
+	if (w->epoll_fd < 0 || w->wake_fd < 0 || watch(w, w->wake_fd, EPOLLET) < 0) {
 		worker_destroy(w);
 		return NULL;
 	}
@@ -310,6 +349,14 @@ worker_add_node(struct worker *w, struct node *node, struct port **ports)
 		return -ENOMEM;
 	w->nodes = p;
 	w->nodes[w->nb_nodes++] = (struct worker_node){.node = node, .ports = ports};
+	for (uint16_t i = 0; i < node->nb_ports; i++) {
+		const struct port *port = ports[i];
+		int fd = port->ops->wait_fd ? port->ops->wait_fd(port) : -1;
+		int err = fd < 0 ? 0 : watch(w, fd, 0);
+
+		if (err)
+			return err;
+	}
 	return 0;
 }
 
@@ -375,7 +422,7 @@ worker_add_client(struct worker *w, struct bell_client *client)
 
 	if (err)
 		return err;
-	err = watch(w, client->wake_fd);
+	err = watch(w, client->wake_fd, EPOLLET);
 	if (err)
 		bells_del(&w->bells, client);
 	return err;

@@ -46,7 +46,8 @@ void worker_destroy(struct worker *worker);
 /**
  * Before worker_start: drive this node, whose port i is ports[i].
  *
- * @return 0 or -ENOMEM. Node, ports and array stay the caller's and must outlive the worker.
+ * @return 0 or a negative errno. Node, ports and array stay the caller's and must outlive the
+ * worker.
  */
 int worker_add_node(struct worker *worker, struct node *node, struct port **ports);
 

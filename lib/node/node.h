@@ -2,6 +2,7 @@
 #ifndef WEFT_NODE_H
 #define WEFT_NODE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "pkt.h"
@@ -20,6 +21,8 @@ struct node_ops {
 	void (*tick)(struct node *node, uint64_t now_ns);
 	/** When the node wants a turn without any packet: 0 = now, NEVER_NS = not at all. */
 	uint64_t (*next_ns)(const struct node *node);
+	/** A port's link went down or came up; at first it is up. Optional. */
+	void (*link)(struct node *node, uint16_t port, bool up, uint64_t now_ns);
 };
 
 /** Packets of one receive or send. */

@@ -253,6 +253,7 @@ fault_rx_burst(struct port *port, struct pkt **pkts, uint32_t max, uint64_t now_
 
 	fault_flush(fp, now_ns);
 	n = fp->inner->ops->rx_burst(fp->inner, pkts, room, now_ns);
+	port->is_down = fp->inner->is_down;
 	for (uint32_t i = 0; i < n; i++)
 		lane_push(&fp->rx, pkts[i], now_ns);
 	n = lane_pop(&fp->rx, pkts, max, now_ns);
@@ -300,6 +301,22 @@ fault_next_ns(struct port *port)
 	return next_ns;
 }
 
+static int
+fault_wait_fd(const struct port *port)
+{
+	const struct port *inner = ((const struct fault_port *)port)->inner;
+
+	return inner->ops->wait_fd ? inner->ops->wait_fd(inner) : -1;
+}
+
+static bool
+fault_doze(struct port *port, bool dozing)
+{
+	struct port *inner = ((struct fault_port *)port)->inner;
+
+	return inner->ops->doze && inner->ops->doze(inner, dozing);
+}
+
 static void
 fault_close(struct port *port)
 {
@@ -316,6 +333,8 @@ static const struct port_ops fault_ops = {
 	.tx_burst = fault_tx_burst,
 	.tx_room = fault_tx_room,
 	.next_ns = fault_next_ns,
+	.wait_fd = fault_wait_fd,
+	.doze = fault_doze,
 	.close = fault_close,
 };
 

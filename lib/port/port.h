@@ -2,6 +2,7 @@
 #ifndef WEFT_PORT_H
 #define WEFT_PORT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "pkt.h"
@@ -21,6 +22,19 @@ struct port_ops {
 	 * out: 0 = now, NEVER_NS = it holds none. Optional.
 	 */
 	uint64_t (*next_ns)(struct port *port);
+	/**
+	 * A descriptor that is readable while frames wait in rx_burst, for a driver that sleeps; -1
+	 * = none. The same from open to close, and the port's. Optional: a port without it gets
+	 * frames only from the driver's own thread.
+	 */
+	int (*wait_fd)(const struct port *port);
+	/**
+	 * The driver is about to wait on wait_fd (true), or does so no longer (false).
+	 *
+	 * @return whether frames wait already: then it must not sleep. Optional: wait_fd alone
+	 * tells.
+	 */
+	bool (*doze)(struct port *port, bool dozing);
 	/** Free what open made. The peer of a pair may still be in use. */
 	void (*close)(struct port *port);
 };
@@ -28,6 +42,8 @@ struct port_ops {
 /** An attachment of a node to a link. First member of every kind's own struct. */
 struct port {
 	const struct port_ops *ops;
+	bool is_down;   /**< kept by the kind: no carrier, no peer; what is sent now is dropped */
+	bool told_down; /**< kept by the driver: what the node was last told */
 	/** Kept by the kind itself. */
 	struct {
 		uint64_t rx_packets, rx_bytes;

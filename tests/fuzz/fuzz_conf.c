@@ -38,7 +38,7 @@ check_conf(const struct conf *conf)
 
 		CHECK(nic->name[0] && !memchr(nic->name, '/', WEFT_NAME_LEN));
 		CHECK(memchr(nic->name, '\0', WEFT_NAME_LEN));
-		CHECK(nic->port.ring[0] && nic->nb_ips >= 1 && nic->nb_ips <= CONF_MAX_IPS);
+		CHECK(nic->port.arg[0] && nic->nb_ips >= 1 && nic->nb_ips <= CONF_MAX_IPS);
 		CHECK(nic->bind.rel && nic->bind.cc && nic->bind.lb);
 		CHECK(nic->num.mtu >= 576 && nic->num.mtu <= 9216 && nic->num.rate_bps > 0);
 		CHECK(!(nic->mac[0] & 1));

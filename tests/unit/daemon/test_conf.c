@@ -267,8 +267,8 @@ Test(conf, mistakes_of_the_whole)
 	         ":12: [nic n2] has an ip that [nic n1] has at line 6\n"},
 		{TWO_NICS "[nic n2]\nport = ring:c\nip = 10.1.0.1 10.1.0.1\n",
 	         ":12: [nic n2] has an ip that [nic n2] has at line 12\n"},
-		{TWO_NICS "[nic n2]\nport = memif:/x\nip = 10.1.0.1\n",
-	         ":11: port 'memif:/x': only ring:NAME is known\n"},
+		{TWO_NICS "[nic n2]\nport = tape:x\nip = 10.1.0.1\n",
+	         ":11: port 'tape:x' is none of ring:NAME\n"},
 		{TWO_NICS "[nic n2]\nport = ring:\nip = 10.1.0.1\n",
 	         ":11: ring '': 1 to 31 characters\n"},
 		{TWO_NICS "[nic n2]\nport = ring:c\nip = 224.0.0.1\n",
@@ -545,7 +545,7 @@ Test(conf, a_list_goes_on_in_lines_with_the_same_key)
 		char ring[WEFT_NAME_LEN];
 
 		snprintf(ring, sizeof(ring), "link-of-a-long-name-%u", i);
-		cr_expect_str_eq(sw->ports[i].ring, ring);
+		cr_expect_str_eq(sw->ports[i].arg, ring);
 		cr_expect_eq(sw->ports[i].line, sw->line + 1 + i / 6);
 	}
 	conf_free(conf);
@@ -580,7 +580,7 @@ Test(conf, blanks_comments_and_line_ends_do_not_matter)
 
 	cr_expect_eq(conf->nb_nics, 2);
 	cr_expect_eq(conf->nics[0].nb_ips, 2);
-	cr_expect_str_eq(conf->nics[0].port.ring, "a");
+	cr_expect_str_eq(conf->nics[0].port.arg, "a");
 	cr_expect_str_eq(conf->nics[1].name, "n1");
 	conf_free(conf);
 }
@@ -600,7 +600,7 @@ Test(conf, what_is_not_said_has_its_default)
 	cr_expect_eq(conf->nb_nics, 2);
 	cr_expect_eq(conf->nb_switches, 1);
 	cr_expect_eq(conf->switches[0].nb_ports, 2);
-	cr_expect_str_eq(conf->switches[0].ports[1].ring, "b");
+	cr_expect_str_eq(conf->switches[0].ports[1].arg, "b");
 	cr_expect_eq(conf->switches[0].params.macs_max, 4096);
 	cr_expect_str_eq(nic->name, "n0");
 	cr_expect_eq(nic->nb_ips, 1);

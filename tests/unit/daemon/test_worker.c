@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,17 @@ struct probe {
 	_Atomic uint64_t deadline_ns;
 	_Atomic uint64_t ticked_ns; /* first tick at or after the deadline */
 };
+
+static _Atomic bool probe_is_up = true;
+
+static void
+probe_link(struct node *node, uint16_t port, bool up, uint64_t now_ns)
+{
+	(void)node;
+	(void)port;
+	(void)now_ns;
+	probe_is_up = up;
+}
 
 static void
 probe_receive(struct node *node, uint16_t port, struct pkt **pkts, uint32_t n, uint64_t now_ns)
@@ -84,6 +96,7 @@ static const struct node_ops probe_ops = {
 	.send = probe_send,
 	.tick = probe_tick,
 	.next_ns = probe_next_ns,
+	.link = probe_link,
 };
 
 static struct worker *worker;
@@ -281,4 +294,95 @@ Test(worker, polls_for_ever_if_the_conf_says_so)
 	cr_expect_eq(worker_stats(w)->yields, 0);
 	cr_expect_gt(worker_stats(w)->turns, 1000);
 	worker_destroy(w);
+}
+
+/* A port of somebody else: a byte in the pipe is a frame. */
+struct pipe_port {
+	struct port port;
+	struct pkt_pool *pool;
+	int fds[2];
+	_Atomic bool down;
+	_Atomic uint32_t nb_dozes;
+	bool dozing;
+};
+
+static uint32_t
+pipe_rx_burst(struct port *port, struct pkt **pkts, uint32_t max, uint64_t now_ns)
+{
+	struct pipe_port *pp = (struct pipe_port *)port;
+	char byte;
+
+	(void)max;
+	(void)now_ns;
+	cr_assert_not(pp->dozing, "awake when it asks");
+	port->is_down = pp->down;
+	return read(pp->fds[0], &byte, 1) == 1 ? pp->pool->alloc(pp->pool, pkts, 1) : 0;
+}
+
+static uint32_t
+pipe_tx_burst(struct port *port, struct pkt **pkts, uint32_t n, uint64_t now_ns)
+{
+	(void)port;
+	(void)now_ns;
+	pkt_free(pkts, n);
+	return n;
+}
+
+static uint32_t
+pipe_tx_room(struct port *port)
+{
+	(void)port;
+	return UINT32_MAX;
+}
+
+static int
+pipe_wait_fd(const struct port *port)
+{
+	return ((const struct pipe_port *)port)->fds[0];
+}
+
+static bool
+pipe_doze(struct port *port, bool dozing)
+{
+	struct pipe_port *pp = (struct pipe_port *)port;
+
+	pp->dozing = dozing;
+	pp->nb_dozes += dozing;
+	return false;
+}
+
+static const struct port_ops pipe_ops = {
+	.rx_burst = pipe_rx_burst,
+	.tx_burst = pipe_tx_burst,
+	.tx_room = pipe_tx_room,
+	.wait_fd = pipe_wait_fd,
+	.doze = pipe_doze,
+};
+
+Test(worker, sleeps_until_a_port_has_a_frame_and_tells_its_node_of_the_link)
+{
+	struct pipe_port pp = {.port.ops = &pipe_ops, .pool = probes[0].pool};
+	struct probe probe = {
+		.node = {.ops = &probe_ops, .name = "piped", .nb_ports = 1},
+		.deadline_ns = NEVER_NS,
+	};
+	struct port *port = &pp.port;
+	uint64_t until = worker_clock_ns() + PATIENCE_NS;
+
+	cr_assert_eq(pipe2(pp.fds, O_NONBLOCK), 0);
+	cr_assert_eq(worker_add_node(worker, &probe.node, &port), 0);
+	cr_assert_eq(worker_start(worker), 0);
+	for (uint32_t i = 1; i <= 3; i++) {
+		await_sleep();
+		pp.down = i == 2;
+		cr_assert_eq(write(pp.fds[1], "f", 1), 1);
+		while (probe.nb_received < i && worker_clock_ns() < until)
+			nap();
+		cr_assert_eq(probe.nb_received, i);
+		cr_expect_eq(probe_is_up, i != 2);
+	}
+	cr_expect_geq(pp.nb_dozes, 3);
+	worker_stop(worker);
+	close(pp.fds[0]);
+	close(pp.fds[1]);
 }

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "conf_read.h"
+
+/* How a port is written: KIND:ARG. */
+
+struct port_kind_desc {
+	const char *name;
+	const char *arg; /**< what ARG is, for messages */
+	/** Check ARG and take it over; false after conf_error. */
+	bool (*read)(struct conf_reader *r, const char *text, struct conf_port *port);
+};
+
+static bool
+read_ring(struct conf_reader *r, const char *text, struct conf_port *port)
+{
+	static_assert(sizeof(port->arg) >= WEFT_NAME_LEN, "a name fits");
+	return conf_name(r, "ring", text, port->arg);
+}
+
+static const struct port_kind_desc port_kinds[] = {
+	[PORT_RING] = {"ring", "NAME", read_ring},
+};
+
+#define NB_KINDS (sizeof(port_kinds) / sizeof(port_kinds[0]))
+
+const char *
+conf_port_kind(const struct conf_port *port)
+{
+	return port_kinds[port->kind].name;
+}
+
+static void
+unknown_kind(struct conf_reader *r, const char *text)
+{
+	char known[256];
+	size_t len = 0;
+
+	for (size_t i = 0; i < NB_KINDS && len < sizeof(known); i++)
+		len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s:%s", i ? ", " : "",
+		                        port_kinds[i].name, port_kinds[i].arg);
+	conf_error(r, r->line, "port '%s' is none of %s", text, known);
+}
+
+bool
+conf_port(struct conf_reader *r, const char *text, struct conf_port *port)
+{
+	const char *colon = strchr(text, ':');
+
+	port->line = r->line;
+	for (size_t i = 0; colon && i < NB_KINDS; i++) {
+		size_t len = strlen(port_kinds[i].name);
+
+		if ((size_t)(colon - text) != len || memcmp(text, port_kinds[i].name, len) != 0)
+			continue;
+		port->kind = (enum port_kind)i;
+		return port_kinds[i].read(r, colon + 1, port);
+	}
+	unknown_kind(r, text);
+	return false;
+}
