@@ -13,6 +13,7 @@
 #include "log.h"
 #include "logs.h"
 #include "nodes.h"
+#include "session.h"
 
 static const char usage[] =
 	"usage: weftd [OPTION] CONF\n"
@@ -162,6 +163,15 @@ say_ready(const struct daemon *d)
 	log_info("ready at %s", d->control.socket_path);
 }
 
+static void
+fill_devices(struct daemon *d)
+{
+	for (uint32_t i = 0; i < d->conf->nb_nics; i++) {
+		d->devices[i].nic = d->nodes.nics[i];
+		d->devices[i].worker = d->nodes.worker;
+	}
+}
+
 /* Names first: whoever finds them taken has started nothing. */
 static int
 run(struct daemon *d, const struct options *opt)
@@ -192,7 +202,11 @@ run(struct daemon *d, const struct options *opt)
 		control_close(&d->control);
 		return err;
 	}
-	err = nodes_start(&d->nodes, conf, d->devices);
+	err = nodes_open(&d->nodes, conf, &client_driver);
+	if (!err) {
+		fill_devices(d);
+		err = nodes_start(&d->nodes);
+	}
 	if (!err) {
 		say_ready(d);
 		control_run(&d->control);

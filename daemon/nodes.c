@@ -12,11 +12,10 @@
 #include "log.h"
 #include "logs.h"
 #include "ports.h"
-#include "session.h"
 
 static int
-start_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c,
-          struct device *device)
+open_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c,
+         const struct nic_driver *driver)
 {
 	/* UC and UD send in order and never again, whatever RC does. */
 	const struct reliability_ops *rel_dgram = reliability_find("none");
@@ -32,7 +31,7 @@ start_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c
 		.line_rate_bps = c->num.rate_bps,
 		.base_rtt_ns = c->num.base_rtt_ns,
 		.window_pkts = c->num.window_pkts,
-		.seed = client_driver.random(),
+		.seed = driver->random(),
 		.rel = c->bind.rel,
 		.rel_dgram = rel_dgram,
 		.cc = c->bind.cc,
@@ -40,7 +39,7 @@ start_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c
 		.rel_params = conf_params(conf, &c->bind.rel->info),
 		.cc_params = conf_params(conf, &c->bind.cc->info),
 		.lb_params = conf_params(conf, &c->bind.lb->info),
-		.driver = &client_driver,
+		.driver = driver,
 		.pool = nodes->pool,
 	};
 	uint32_t i = nodes->nb_nics;
@@ -53,8 +52,6 @@ start_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c
 		return err;
 	}
 	nodes->nb_nics++;
-	device->nic = nodes->nics[i];
-	device->worker = nodes->worker;
 	err = port_open(&c->port, c->has_fault ? &c->fault : NULL, nodes->pool,
 	                &nodes->host_ports[i]);
 	if (err)
@@ -65,7 +62,7 @@ start_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c
 }
 
 static int
-start_switch(struct nodes *nodes, const struct conf_switch *c)
+open_switch(struct nodes *nodes, const struct conf_switch *c)
 {
 	uint32_t i = nodes->nb_switches;
 	struct fabric_switch *sw = switch_create((uint16_t)c->nb_ports, &c->params, nodes->pool);
@@ -94,7 +91,7 @@ start_thread(void)
 }
 
 int
-nodes_start(struct nodes *nodes, const struct conf *conf, struct device *devices)
+nodes_open(struct nodes *nodes, const struct conf *conf, const struct nic_driver *driver)
 {
 	const struct worker_conf worker_conf = {
 		.name = "weft-worker",
@@ -118,16 +115,23 @@ nodes_start(struct nodes *nodes, const struct conf *conf, struct device *devices
 	}
 	/* NICs first: a switch then takes in the same turn what they have sent. */
 	for (uint32_t i = 0; i < conf->nb_nics; i++) {
-		err = start_nic(nodes, conf, &conf->nics[i], &devices[i]);
+		err = open_nic(nodes, conf, &conf->nics[i], driver);
 		if (err)
 			return err;
 	}
 	for (uint32_t i = 0; i < conf->nb_switches; i++) {
-		err = start_switch(nodes, &conf->switches[i]);
+		err = open_switch(nodes, &conf->switches[i]);
 		if (err)
 			return err;
 	}
-	err = worker_start(nodes->worker);
+	return 0;
+}
+
+int
+nodes_start(struct nodes *nodes)
+{
+	int err = worker_start(nodes->worker);
+
 	if (err)
 		log_error("worker: %s", strerror(-err));
 	return err;

@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "conf.h"
-#include "control.h"
 #include "host.h"
 #include "switch_node.h"
 #include "worker.h"
@@ -32,17 +31,20 @@ struct nodes {
 };
 
 /**
- * Build everything and start the worker. EAL has been started.
+ * Build everything. EAL has been started.
  *
- * @param devices  one for each NIC of the conf; nic and worker are filled in.
- * @return         0 or a negative errno; what went wrong is logged.
+ * @param driver  of the NICs; must have random.
+ * @return        0 or a negative errno; what went wrong is logged, and nodes_free is due.
  */
-int nodes_start(struct nodes *nodes, const struct conf *conf, struct device *devices);
+int nodes_open(struct nodes *nodes, const struct conf *conf, const struct nic_driver *driver);
+
+/** Start the worker. @return 0 or a negative errno, which is logged. */
+int nodes_start(struct nodes *nodes);
 
 /** Stop the worker. Applications are gone. */
 void nodes_stop(struct nodes *nodes);
 
-/** Free everything; also after nodes_start failed. */
+/** Free everything; also after nodes_open or nodes_start failed. */
 void nodes_free(struct nodes *nodes);
 
 /** Write all counters that are not 0, a line each. The worker has stopped. */
