@@ -106,6 +106,7 @@ open_device(struct client *client, struct device *device, int *events_fd)
 		err = errno;
 		goto no_page;
 	}
+	nic_client_init(&client->turns);
 	client->device = device;
 	err = mailbox_open(&client->events, client, OUTBOX_EVENTS, events_fd);
 	if (err)

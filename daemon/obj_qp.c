@@ -174,6 +174,7 @@ handle_create_qp(struct request *req)
 	if (err)
 		goto no_bell;
 	op.init = (struct qp_init){
+		.client = &client->turns,
 		.type = (uint8_t)msg->type,
 		.pd = msg->pd,
 		.send_cq = q->send_cq->cq,

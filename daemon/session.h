@@ -55,6 +55,7 @@ struct client {
 	struct arena arena;
 	struct mailbox events;
 	struct bell_client bells;
+	struct nic_client turns;               /**< of its QPs, on the device */
 	struct keytab objs[OBJ_NB];            /**< handle -> object */
 	uint64_t bells_used[WEFT_MAX_QP / 64]; /**< bit per doorbell */
 	uint64_t backing_bytes;

@@ -15,7 +15,9 @@
 static_assert((8000000000u / SCHED_RATE_MIN_BPS << FRAC_BITS) <= UINT64_MAX / SCHED_BURST_BYTES,
               "the longest gap fits 64 bits");
 static_assert(SCHED_PKT_BYTES_MAX <= SCHED_BURST_BYTES, "so does a packet's");
-static_assert(SCHED_QUANTUM_BYTES + SCHED_PKT_BYTES_MAX <= INT32_MAX, "and a turn's deficit 32");
+static_assert(SCHED_QUANTUM_BYTES + SCHED_PKT_BYTES_MAX <= INT32_MAX, "and a deficit 32");
+static_assert(UINT64_C(2) * SCHED_QUANTUM_BYTES * SCHED_PKT_COST_BYTES <= INT32_MAX,
+              "a group's too, also if packets had but a byte");
 
 /** Bit n = slot of tick n. */
 static struct bitmap
@@ -27,7 +29,7 @@ used_slots(struct sched *s)
 void
 sched_init(struct sched *s, uint64_t now_ns)
 {
-	list_init(&s->active);
+	list_init(&s->groups);
 	s->now_tick = now_ns >> SLOT_SHIFT;
 	s->first_tick = UINT64_MAX;
 	memset(s->used, 0, sizeof(s->used));
@@ -36,9 +38,17 @@ sched_init(struct sched *s, uint64_t now_ns)
 }
 
 void
-sched_ent_init(struct sched_ent *e)
+sched_group_init(struct sched_group *g)
 {
-	*e = (struct sched_ent){.state = SCHED_ENT_IDLE, .rate_bps = SCHED_UNPACED};
+	list_init(&g->link);
+	list_init(&g->active);
+	g->deficit = 0;
+}
+
+void
+sched_ent_init(struct sched_ent *e, struct sched_group *group)
+{
+	*e = (struct sched_ent){.group = group, .state = SCHED_ENT_IDLE, .rate_bps = SCHED_UNPACED};
 	list_init(&e->link);
 }
 
@@ -60,6 +70,33 @@ find_first(struct sched *s)
 		s->first_tick = UINT64_MAX;
 }
 
+/* Of a new turn. A debt is carried over; what a turn left is not, or it could be saved up. */
+static int32_t
+turn_deficit(int32_t deficit, int32_t quantum)
+{
+	return (deficit < 0 ? deficit : 0) + quantum;
+}
+
+/* Without an active entity a group waits for no turn. */
+static void
+drop_if_idle(struct sched_group *g)
+{
+	if (list_is_empty(&g->active))
+		list_del(&g->link);
+}
+
+static void
+activate(struct sched *s, struct sched_ent *e)
+{
+	struct sched_group *g = e->group;
+
+	list_add_tail(&g->active, &e->link);
+	if (list_is_linked(&g->link))
+		return;
+	g->deficit = turn_deficit(g->deficit, SCHED_GROUP_QUANTUM_BYTES);
+	list_add_tail(&s->groups, &g->link);
+}
+
 static void
 enqueue(struct sched *s, struct sched_ent *e, uint64_t now_ns)
 {
@@ -68,7 +105,7 @@ enqueue(struct sched *s, struct sched_ent *e, uint64_t now_ns)
 
 	e->state = SCHED_ENT_QUEUED;
 	if (e->next_ns <= now_ns) {
-		list_add_tail(&s->active, &e->link);
+		activate(s, e);
 		return;
 	}
 	tick = tick_of(e);
@@ -80,7 +117,19 @@ enqueue(struct sched *s, struct sched_ent *e, uint64_t now_ns)
 	list_add_tail(&s->slots[tick % SCHED_SLOTS], &e->link);
 }
 
-/** Move the slots that are due to the active list. */
+static void
+empty_slot(struct sched *s, uint64_t tick)
+{
+	struct list *slot = &s->slots[tick % SCHED_SLOTS];
+
+	for (struct list *l = slot->next, *next; l != slot; l = next) {
+		next = l->next;
+		activate(s, container_of(l, struct sched_ent, link));
+	}
+	list_init(slot);
+}
+
+/** Move what is in slots that are due to the active lists. */
 static void
 turn_calendar(struct sched *s, uint64_t now_ns)
 {
@@ -94,7 +143,7 @@ turn_calendar(struct sched *s, uint64_t now_ns)
 		tick = end - SCHED_SLOTS;
 	while ((tick = bitmap_next(&used, tick, end, true)) < end) {
 		bitmap_clear(&used, tick);
-		list_splice_tail(&s->active, &s->slots[tick % SCHED_SLOTS]);
+		empty_slot(s, tick);
 	}
 	s->now_tick = end - 1;
 	find_first(s);
@@ -112,19 +161,42 @@ sched_wake(struct sched *s, struct sched_ent *e, uint64_t now_ns)
 	enqueue(s, e, now_ns);
 }
 
+/* Who has the turn; NULL = nobody is active. A debt of more than a quantum costs whole turns. */
+static struct sched_group *
+group_in_turn(struct sched *s)
+{
+	for (struct list *first; (first = s->groups.next) != &s->groups;) {
+		struct sched_group *g = container_of(first, struct sched_group, link);
+
+		if (list_is_empty(&g->active)) {
+			list_del(&g->link);
+			continue;
+		}
+		if (g->deficit > 0)
+			return g;
+		g->deficit = turn_deficit(g->deficit, SCHED_GROUP_QUANTUM_BYTES);
+		if (g->link.next != &s->groups) {
+			list_del(&g->link);
+			list_add_tail(&s->groups, &g->link);
+		}
+	}
+	return NULL;
+}
+
 struct sched_ent *
 sched_next(struct sched *s, uint64_t now_ns)
 {
+	struct sched_group *g;
+
 	turn_calendar(s, now_ns);
-	for (struct list *first; (first = list_pop(&s->active));) {
-		struct sched_ent *e = container_of(first, struct sched_ent, link);
+	while ((g = group_in_turn(s))) {
+		struct sched_ent *e = container_of(list_pop(&g->active), struct sched_ent, link);
 
 		if (e->next_ns > now_ns) {
 			enqueue(s, e, now_ns); /* in a later round */
 			continue;
 		}
-		/* A debt is carried over; what a turn left is not, or it could be saved up. */
-		e->deficit = (e->deficit < 0 ? e->deficit : 0) + SCHED_QUANTUM_BYTES;
+		e->deficit = turn_deficit(e->deficit, SCHED_QUANTUM_BYTES);
 		if (e->deficit <= 0)
 			e->deficit = 1;
 		e->state = SCHED_ENT_RUNNING;
@@ -155,6 +227,7 @@ sched_sent(struct sched_ent *e, uint32_t bytes, uint64_t rate_bps, uint64_t now_
 
 	assert(bytes <= SCHED_PKT_BYTES_MAX);
 	e->deficit -= (int32_t)bytes;
+	e->group->deficit -= (int32_t)(bytes + SCHED_PKT_COST_BYTES);
 	if (rate_bps != e->rate_bps)
 		set_rate(e, rate_bps);
 	if (rate_bps == SCHED_UNPACED) {
@@ -176,6 +249,7 @@ sched_done(struct sched *s, struct sched_ent *e, bool more, uint64_t now_ns)
 	if (more || e->woken)
 		enqueue(s, e, now_ns);
 	e->woken = false;
+	drop_if_idle(e->group);
 }
 
 void
@@ -184,6 +258,7 @@ sched_remove(struct sched *s, struct sched_ent *e)
 	struct bitmap used = used_slots(s);
 
 	list_del(&e->link);
+	drop_if_idle(e->group);
 	if (list_is_empty(&s->slots[tick_of(e) % SCHED_SLOTS])) { /* it may have been alone there */
 		bitmap_clear(&used, tick_of(e));
 		find_first(s);
@@ -195,7 +270,7 @@ sched_remove(struct sched *s, struct sched_ent *e)
 uint64_t
 sched_next_ns(const struct sched *s)
 {
-	if (!list_is_empty(&s->active))
+	if (!list_is_empty(&s->groups))
 		return 0;
 	return s->first_tick == UINT64_MAX ? UINT64_MAX : s->first_tick << SLOT_SHIFT;
 }

@@ -11,11 +11,13 @@
  * @file
  * Which of thousands of senders may put a packet on the port now: pace and turns.
  *
- * An entity (a QP, or whatever embeds one) that has work is in the active list if its pace allows a
- * packet now, else in a calendar until it does: a ring of slots of time, each of which moves to the
- * active list as a whole when it is due. What lies further ahead than one round is filed again when
- * its slot comes up. The active list is served in turns by deficit round robin. The scheduler knows
- * no window and no work; its user says so:
+ * An entity (a QP, or whatever embeds one) that has work is in its group's active list if its pace
+ * allows a packet now, else in a calendar until it does: a ring of slots of time, each of which is
+ * emptied as a whole when it is due. What lies further ahead than one round is filed again when its
+ * slot comes up. Groups (clients of a NIC) with active entities are served in turns by deficit
+ * round robin, and so are the entities of a group within its turns: a group's share of the port
+ * does not grow with the number of its entities. The scheduler knows no window and no work; its
+ * user says so:
  *
  *     while (room on the port && (e = sched_next(&s, now_ns))) {
  *             do {
@@ -36,6 +38,14 @@
 
 /** What an entity may send in one turn; the packet that uses it up is sent whole. */
 #define SCHED_QUANTUM_BYTES 16384
+/**
+ * What a packet costs its group beside its bytes. Groups share a worker's time, not only the port:
+ * 481, 287 and 360 ns per packet of 4096, 1024 and 64 B (docs/performance.md) are 0.06 ns per byte
+ * and some 250 per packet. Without it, who sends small packets would take all of it.
+ */
+#define SCHED_PKT_COST_BYTES 4096
+/** What a group's packets may cost in one turn: four of 4 KB, or eight small ones. */
+#define SCHED_GROUP_QUANTUM_BYTES 32768
 /** Most that is caught up after a stall: bytes, or time if that is more bytes. */
 #define SCHED_BURST_BYTES 65536
 #define SCHED_BURST_NS 20000
@@ -55,22 +65,30 @@ enum sched_state {
 	SCHED_ENT_RUNNING, /**< between sched_next and sched_done */
 };
 
+/** Senders that share turns, embedded in their owner's struct. Set up by sched_group_init. */
+struct sched_group {
+	struct list link;   /**< in sched.groups, while an entity is active or has its turn */
+	struct list active; /**< entities whose pace allows a packet */
+	int32_t deficit;    /**< cost left of this turn, in bytes; a debt if negative */
+};
+
 /** One sender, embedded in its owner's struct. Set up by sched_ent_init. */
 struct sched_ent {
-	struct list link;     /**< in the active list or in a slot of the calendar */
-	uint64_t next_ns;     /**< ideal time of the next packet */
-	uint64_t rate_bps;    /**< that the next two were computed for */
-	uint64_t ns_per_byte; /**< 8 / rate, in 2^-24 ns */
-	uint64_t burst_ns;    /**< how far next_ns may lie back */
-	uint32_t next_frac;   /**< of next_ns, in 2^-24 ns */
-	int32_t deficit;      /**< bytes left of this turn; a debt if negative */
-	uint8_t state;        /**< enum sched_state */
-	bool woken;           /**< sched_wake came while RUNNING */
+	struct list link;          /**< in its group's active list or in a slot of the calendar */
+	struct sched_group *group; /**< whose turns it shares */
+	uint64_t next_ns;          /**< ideal time of the next packet */
+	uint64_t rate_bps;         /**< that the next two were computed for */
+	uint64_t ns_per_byte;      /**< 8 / rate, in 2^-24 ns */
+	uint64_t burst_ns;         /**< how far next_ns may lie back */
+	uint32_t next_frac;        /**< of next_ns, in 2^-24 ns */
+	int32_t deficit;           /**< bytes left of this turn; a debt if negative */
+	uint8_t state;             /**< enum sched_state */
+	bool woken;                /**< sched_wake came while RUNNING */
 };
 
 /** One port's scheduler. Not to be moved once initialised. */
 struct sched {
-	struct list active;
+	struct list groups;              /**< in the order of their turns; the first has its own */
 	uint64_t now_tick;               /**< slots up to here were emptied */
 	uint64_t first_tick;             /**< no used slot lies before; UINT64_MAX = none is used */
 	uint64_t used[SCHED_SLOTS / 64]; /**< bit per slot: has entities */
@@ -79,8 +97,11 @@ struct sched {
 
 void sched_init(struct sched *s, uint64_t now_ns);
 
-/** Make an idle, unpaced entity. It must be removed before its memory is freed. */
-void sched_ent_init(struct sched_ent *e);
+/** Make a group without entities. They must be removed before its memory is freed. */
+void sched_group_init(struct sched_group *g);
+
+/** Make an idle, unpaced entity of a group. It must be removed before its memory is freed. */
+void sched_ent_init(struct sched_ent *e, struct sched_group *group);
 
 /**
  * An entity has work. Nothing happens if it is queued already.
@@ -102,8 +123,15 @@ struct sched_ent *sched_next(struct sched *s, uint64_t now_ns);
 static inline struct sched_ent *
 sched_peek(const struct sched *s)
 {
-	return list_is_empty(&s->active) ? NULL
-	                                 : container_of(s->active.next, struct sched_ent, link);
+	const struct list *first = s->groups.next, *next = first->next;
+	const struct sched_group *g;
+
+	if (first == &s->groups)
+		return NULL;
+	/* One entity's turn uses up its group's, more often than not. */
+	g = container_of(next != &s->groups ? next : first, struct sched_group, link);
+	return list_is_empty(&g->active) ? NULL
+	                                 : container_of(g->active.next, struct sched_ent, link);
 }
 
 /**

@@ -144,7 +144,11 @@ flush_recvs(struct qp *qp)
 		qp->have_recv = false;
 		flush_cqe(qp, qp->recv_cq, qp->recv->wr_id, qp->recv->status, SHM_WC_RECV);
 	}
-	while (nb && batch_cqe_fits(batch) && wq_take_recv(&qp->rq, &wr)) {
+	while (nb && batch_cqe_fits(batch)) {
+		if (!wq_take_recv(&qp->rq, &wr)) { /* the application spoilt its tail meanwhile */
+			nb = 0;
+			break;
+		}
 		flush_cqe(qp, qp->recv_cq, wr.wr_id, 0, SHM_WC_RECV);
 		nb--;
 	}

@@ -31,6 +31,14 @@ mtu_code(uint32_t ip_mtu)
 	return code;
 }
 
+void
+nic_client_init(struct nic_client *client)
+{
+	sched_group_init(&client->sched);
+	turn_group_init(&client->resp);
+	turn_group_init(&client->done);
+}
+
 struct nic *
 nic_create(const struct nic_conf *conf, uint64_t now_ns)
 {
@@ -60,8 +68,9 @@ nic_create(const struct nic_conf *conf, uint64_t now_ns)
 	prng_seed(&nic->prng, conf->seed);
 	sched_init(&nic->sched, now_ns);
 	wheel_init(&nic->wheel, now_ns, WHEEL_SHIFT);
-	list_init(&nic->resp_qps);
-	list_init(&nic->done_qps);
+	nic_client_init(&nic->own_client);
+	turns_init(&nic->resp_qps);
+	turns_init(&nic->done_qps);
 	nic->batch = batch_create();
 	nic->neigh = neigh_create(&nic->self, conf->pool, NIC_MAX_NEIGHS);
 	if (conf->cc->nic_state_size)

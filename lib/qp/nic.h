@@ -15,6 +15,7 @@
 #include "prng.h"
 #include "reliability.h"
 #include "sched.h"
+#include "turns.h"
 #include "wheel.h"
 #include "wire.h"
 
@@ -112,6 +113,17 @@ struct nic_conf {
 	struct pkt_pool *pool;
 };
 
+/**
+ * Whoever shares a NIC with others, an application as a rule. Whatever a NIC does in turns, it does
+ * by client, then by QP: to have more QPs gives nobody a larger share.
+ */
+struct nic_client {
+	struct sched_group sched;
+	struct turn_group resp, done;
+};
+
+void nic_client_init(struct nic_client *client);
+
 /** One host stack: everything between an application's rings and a port. One thread's. */
 struct nic {
 	struct nic_conf conf;
@@ -127,8 +139,9 @@ struct nic {
 	struct neigh_self self;
 	struct cc_nic cc_nic;
 	struct prng prng;
-	struct list resp_qps;  /**< QPs with acknowledgements to send, which no pace holds back */
-	struct list done_qps;  /**< QPs whose sends may be complete once payload is taken */
+	struct nic_client own_client; /**< of QPs for which no other is named */
+	struct turns resp_qps; /**< QPs with acknowledgements to send, which no pace holds back */
+	struct turns done_qps; /**< QPs whose sends may be complete once payload is taken */
 	struct pkt_queue loop; /**< frames to the own MAC: received at the next turn */
 	struct batch *batch;   /**< packets, copies and completions of the present burst */
 	struct nic_stats stats;

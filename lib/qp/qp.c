@@ -127,7 +127,7 @@ qp_create(struct nic *nic, const struct qp_init *init)
 	                     init->cap.max_recv_wr,
 	                     init->cap.max_recv_sge,
 	                     0};
-	sched_ent_init(&qp->sched);
+	sched_ent_init(&qp->sched, init->client ? &init->client->sched : &nic->own_client.sched);
 	list_init(&qp->resp_link);
 	list_init(&qp->done_link);
 	wheel_timer_init(&qp->timer);
@@ -150,8 +150,8 @@ stop(struct qp *qp)
 {
 	nic_add_engine_stats(qp, qp->nic->ended_stats);
 	sched_remove(&qp->nic->sched, &qp->sched);
-	list_del(&qp->resp_link);
-	list_del(&qp->done_link);
+	turns_del(&qp_client(qp)->resp, &qp->resp_link);
+	turns_del(&qp_client(qp)->done, &qp->done_link);
 	wheel_cancel(&qp->nic->wheel, &qp->timer);
 	path_drop(qp);
 }
@@ -256,7 +256,7 @@ from_sqe(struct qp *qp)
 	}
 	if (qp->state == SHM_QPS_ERR) /* that, or its CQ overran */
 		return;
-	list_del(&qp->done_link);
+	turns_del(&qp_client(qp)->done, &qp->done_link);
 	qp->state = SHM_QPS_RTS;
 	memset(&qp->error, 0, sizeof(qp->error));
 }

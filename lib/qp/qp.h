@@ -124,8 +124,8 @@ struct rd_res {
 struct qp {
 	struct nic *nic;
 	struct sched_ent sched; /**< with work to send */
-	struct list resp_link;  /**< in nic.resp_qps */
-	struct list done_link;  /**< in nic.done_qps */
+	struct list resp_link;  /**< in nic.resp_qps, of its client's group */
+	struct list done_link;  /**< in nic.done_qps, of its client's group */
 	struct wheel_timer timer;
 	uint32_t qpn;
 	uint8_t type;  /**< enum shm_qp_type */
@@ -234,6 +234,20 @@ qp_transport(const struct qp *qp)
 	return transport[qp->type];
 }
 
+/** Whose QP it is. */
+static inline struct nic_client *
+qp_client(const struct qp *qp)
+{
+	return container_of(qp->sched.group, struct nic_client, sched);
+}
+
+/** It has acknowledgements to send. */
+static inline void
+qp_respond(struct qp *qp)
+{
+	turns_add(&qp->nic->resp_qps, &qp_client(qp)->resp, &qp->resp_link);
+}
+
 /** Bring what a packet will touch nearer; NULL does nothing. */
 static inline void
 qp_prefetch(const struct qp *qp)
@@ -246,6 +260,7 @@ qp_prefetch(const struct qp *qp)
 
 /** What a QP is made of. The rings are laid out and zeroed by the caller, who keeps them. */
 struct qp_init {
+	struct nic_client *client; /**< whose it is, must outlive it; NULL = the NIC's own */
 	uint8_t type;
 	uint32_t pd;
 	struct cq *send_cq, *recv_cq;

@@ -24,8 +24,8 @@ wake(struct qp *qp)
 
 	if (resp_is_read(qp))
 		sched_wake(&nic->sched, &qp->sched, nic->now_ns);
-	else if (!list_is_linked(&qp->resp_link))
-		list_add_tail(&nic->resp_qps, &qp->resp_link);
+	else
+		qp_respond(qp);
 }
 
 void

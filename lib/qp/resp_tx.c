@@ -94,8 +94,8 @@ resp_tx_read(struct qp *qp)
 	r->left -= len;
 	if (!r->left) {
 		qp->fifo_head++;
-		if (resp_is_ack(qp) && !list_is_linked(&qp->resp_link))
-			list_add_tail(&qp->nic->resp_qps, &qp->resp_link);
+		if (resp_is_ack(qp))
+			qp_respond(qp);
 	}
 	return len + FRAME_OVERHEAD + AETH_LEN;
 }

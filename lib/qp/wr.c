@@ -312,8 +312,7 @@ wr_spoil(struct qp *qp, uint32_t idx, enum qp_reason why)
 void
 wr_complete_later(struct qp *qp)
 {
-	if (!list_is_linked(&qp->done_link))
-		list_add_tail(&qp->nic->done_qps, &qp->done_link);
+	turns_add(&qp->nic->done_qps, &qp_client(qp)->done, &qp->done_link);
 }
 
 static void
@@ -328,15 +327,13 @@ go_on(struct qp *qp)
 void
 wr_settle(struct nic *nic)
 {
-	struct list todo;
+	struct list *done;
 
 	batch_flush_in(nic);
-	for (int i = 0; i < SETTLE_ROUNDS && !list_is_empty(&nic->done_qps); i++) {
-		list_init(&todo);
-		list_splice_tail(&todo, &nic->done_qps);
-		while (batch_cqe_fits(nic->batch) && !list_is_empty(&todo))
-			go_on(container_of(list_pop(&todo), struct qp, done_link));
-		list_splice_tail(&nic->done_qps, &todo);
+	for (int i = 0; i < SETTLE_ROUNDS && !turns_is_empty(&nic->done_qps); i++) {
+		/* A QP comes back only if it found no room for a completion: that ends a round. */
+		while (batch_cqe_fits(nic->batch) && (done = turns_pop(&nic->done_qps)))
+			go_on(container_of(done, struct qp, done_link));
 		batch_flush_in(nic);
 	}
 }

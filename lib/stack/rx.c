@@ -79,8 +79,7 @@ notice_ecn(struct qp *qp, const struct wire_pkt *w, uint32_t bytes, uint64_t now
 	if (qp->cc_ops->on_rx(qp->cc, &rx, now_ns) != CC_FEEDBACK_CNP)
 		return;
 	qp->cnp_due = true;
-	if (!list_is_linked(&qp->resp_link))
-		list_add_tail(&nic->resp_qps, &qp->resp_link);
+	qp_respond(qp);
 }
 
 static void

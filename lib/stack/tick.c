@@ -6,6 +6,9 @@
 #include "qp.h"
 #include "wr.h"
 
+/* Timers that a turn serves: those of one client's QPs must not hold up the others. Our choice. */
+#define TICK_TIMERS 32
+
 static void
 rx_loop(struct nic *nic, uint64_t now_ns)
 {
@@ -25,7 +28,7 @@ stack_tick(struct nic *nic, uint64_t now_ns)
 
 	nic->now_ns = now_ns;
 	rx_loop(nic, now_ns);
-	while ((t = wheel_expired(&nic->wheel, now_ns))) {
+	for (uint32_t n = 0; n < TICK_TIMERS && (t = wheel_expired(&nic->wheel, now_ns)); n++) {
 		if (!batch_cqe_fits(nic->batch))
 			batch_flush_in(nic);
 		comp_timer(container_of(t, struct qp, timer), now_ns);
@@ -43,7 +46,7 @@ stack_next_ns(const struct nic *nic)
 	};
 	uint64_t min = NEVER_NS;
 
-	if (!list_is_empty(&nic->resp_qps) || !list_is_empty(&nic->done_qps) || nic->loop.nb_pkts)
+	if (!turns_is_empty(&nic->resp_qps) || !turns_is_empty(&nic->done_qps) || nic->loop.nb_pkts)
 		return 0;
 	for (uint32_t i = 0; i < sizeof(next) / sizeof(next[0]); i++)
 		min = next[i] < min ? next[i] : min;

@@ -19,19 +19,19 @@ room(const struct nic *nic, uint32_t max)
 	return nic->batch->nb_planned < max && batch_out_fits(nic->batch, nic->conf.pool);
 }
 
-/* Acknowledgements wait for no pace: they let the peer go on. QPs take turns. */
+/* Acknowledgements wait for no pace: they let the peer go on. Clients take turns, and their QPs. */
 static void
 plan_acks(struct nic *nic, uint32_t max)
 {
-	while (room(nic, max) && !list_is_empty(&nic->resp_qps)) {
-		struct qp *qp = container_of(list_pop(&nic->resp_qps), struct qp, resp_link);
+	while (room(nic, max) && !turns_is_empty(&nic->resp_qps)) {
+		struct qp *qp = container_of(turns_pop(&nic->resp_qps), struct qp, resp_link);
 
 		if (!qp->cnp_due && !resp_is_ack(qp))
 			continue;
 		nic->batch->nb_planned++;
 		resp_tx_ack(qp);
 		if (qp->cnp_due || resp_is_ack(qp))
-			list_add_tail(&nic->resp_qps, &qp->resp_link);
+			qp_respond(qp);
 		else if (resp_is_read(qp))
 			sched_wake(&nic->sched, &qp->sched, nic->now_ns);
 	}

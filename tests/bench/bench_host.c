@@ -18,6 +18,7 @@ static struct wheel wheel;
 static struct wheel_timer timers[NB_QPS];
 static struct sched sched;
 static struct sched_ent ents[NB_QPS];
+static struct sched_group groups[NB_QPS];
 static uint32_t order[1 << 16]; /**< random QPs, so that the PRNG is not timed */
 
 static void
@@ -116,7 +117,7 @@ bench_keytab(uint32_t nb_keys)
 
 /** Per packet, turns of one to four packets of 4 KB; a loop turn takes 32 packets at 100 Gb/s. */
 static void
-bench_sched(const char *what, uint32_t nb, uint64_t rate_bps)
+bench_sched(const char *what, uint32_t nb_groups, uint32_t nb, uint64_t rate_bps)
 {
 	double ns[TIMING_RUNS];
 
@@ -124,8 +125,10 @@ bench_sched(const char *what, uint32_t nb, uint64_t rate_bps)
 		uint64_t start, now = 0, pkts = 0;
 
 		sched_init(&sched, 0);
+		for (uint32_t i = 0; i < nb_groups; i++)
+			sched_group_init(&groups[i]);
 		for (uint32_t i = 0; i < nb; i++) {
-			sched_ent_init(&ents[i]);
+			sched_ent_init(&ents[i], &groups[i % nb_groups]);
 			sched_wake(&sched, &ents[i], 0);
 		}
 		start = timing_now_ns();
@@ -215,11 +218,13 @@ main(void)
 	bench_wheel_fire();
 	bench_keytab(64);
 	bench_keytab(10000);
-	bench_sched("sched: per packet, 64 senders, unpaced", 64, SCHED_UNPACED);
-	bench_sched("sched: per packet, 64 senders at line rate", 64, 100000000000);
-	bench_sched("sched: per packet, 10,000 senders, unpaced", 10000, SCHED_UNPACED);
-	bench_sched("sched: per packet, 10,000 senders at 9 Mb/s each", 10000, 9000000);
-	bench_sched("sched: per packet, 1,000 senders at 99 Mb/s each", 1000, 99000000);
+	bench_sched("sched: per packet, 64 senders, unpaced", 1, 64, SCHED_UNPACED);
+	bench_sched("sched: per packet, 64 clients, unpaced", 64, 64, SCHED_UNPACED);
+	bench_sched("sched: per packet, 64 senders at line rate", 1, 64, 100000000000);
+	bench_sched("sched: per packet, 10,000 senders, unpaced", 1, 10000, SCHED_UNPACED);
+	bench_sched("sched: per packet, 10,000 of 100 clients, unpaced", 100, 10000, SCHED_UNPACED);
+	bench_sched("sched: per packet, 10,000 senders at 9 Mb/s each", 1, 10000, 9000000);
+	bench_sched("sched: per packet, 1,000 senders at 99 Mb/s each", 1, 1000, 99000000);
 	bench_gbn();
 	return 0;
 }

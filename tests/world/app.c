@@ -71,6 +71,7 @@ app_open(struct app_qp *a, struct world *w, int side, const struct app_conf *con
 	if (!c.srq)
 		open_wq(&a->rq, c.depth, rq_stride(c.max_sge));
 	init = (struct qp_init){
+		.client = c.client,
 		.type = c.type,
 		.pd = PD,
 		.send_cq = a->scq.cq,

@@ -93,7 +93,8 @@ struct app_conf {
 	uint32_t cq_depth; /**< 0 = 4 x depth */
 	bool sig_all;
 	struct app_srq *srq;
-	uint32_t channel; /**< of its CQs; 0 = none */
+	uint32_t channel;          /**< of its CQs; 0 = none */
+	struct nic_client *client; /**< NULL = the NIC's own */
 };
 
 /** A QP in RESET on one side. */

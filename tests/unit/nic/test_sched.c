@@ -17,12 +17,20 @@ struct sender {
 };
 
 static struct sched sched;
+static struct sched_group all; /* whose all entities are, unless a test says otherwise */
+
+static void
+begin(uint64_t now_ns)
+{
+	sched_init(&sched, now_ns);
+	sched_group_init(&all);
+}
 
 static void
 sender_init(struct sender *d, uint32_t pkt_bytes, uint64_t rate_bps)
 {
 	*d = (struct sender){.pkt_bytes = pkt_bytes, .rate_bps = rate_bps, .left = UINT64_MAX};
-	sched_ent_init(&d->ent);
+	sched_ent_init(&d->ent, &all);
 }
 
 /** A port of LINE_BPS over a fake clock; looks around at least each poll_ns. Returns the time. */
@@ -72,7 +80,7 @@ jain(const struct sender *d, uint32_t n)
 
 Test(sched, an_empty_scheduler_has_no_turn_and_no_time)
 {
-	sched_init(&sched, 0);
+	begin(0);
 	cr_expect_null(sched_next(&sched, SEC));
 	cr_expect_eq(sched_next_ns(&sched), UINT64_MAX);
 }
@@ -81,9 +89,9 @@ Test(sched, turns_go_round_in_the_order_of_waking)
 {
 	struct sched_ent ents[3];
 
-	sched_init(&sched, 0);
+	begin(0);
 	for (int i = 0; i < 3; i++) {
-		sched_ent_init(&ents[i]);
+		sched_ent_init(&ents[i], &all);
 		sched_wake(&sched, &ents[i], 0);
 		sched_wake(&sched, &ents[i], 0); /* queued already */
 	}
@@ -101,8 +109,8 @@ Test(sched, a_turn_ends_with_the_packet_that_uses_up_the_quantum)
 	struct sched_ent e;
 	uint32_t sent = 0;
 
-	sched_init(&sched, 0);
-	sched_ent_init(&e);
+	begin(0);
+	sched_ent_init(&e, &all);
 	sched_wake(&sched, &e, 0);
 	cr_assert_eq(sched_next(&sched, 0), &e);
 	while (sched_may_send(&e, 0)) {
@@ -122,8 +130,8 @@ Test(sched, a_packet_larger_than_the_quantum_still_gets_its_turn)
 {
 	struct sched_ent e;
 
-	sched_init(&sched, 0);
-	sched_ent_init(&e);
+	begin(0);
+	sched_ent_init(&e, &all);
 	sched_wake(&sched, &e, 0);
 	for (int i = 0; i < 10; i++) {
 		cr_assert_eq(sched_next(&sched, 0), &e);
@@ -138,8 +146,8 @@ Test(sched, waking_within_its_own_turn_is_not_lost)
 {
 	struct sched_ent e;
 
-	sched_init(&sched, 0);
-	sched_ent_init(&e);
+	begin(0);
+	sched_ent_init(&e, &all);
 	sched_wake(&sched, &e, 0);
 	cr_assert_eq(sched_next(&sched, 0), &e);
 	sched_wake(&sched, &e, 0);
@@ -153,9 +161,9 @@ Test(sched, removing_works_in_every_state_and_keeps_the_pace)
 {
 	struct sched_ent e, other;
 
-	sched_init(&sched, 0);
-	sched_ent_init(&e);
-	sched_ent_init(&other);
+	begin(0);
+	sched_ent_init(&e, &all);
+	sched_ent_init(&other, &all);
 	sched_remove(&sched, &e); /* idle */
 	sched_wake(&sched, &e, 0);
 	sched_wake(&sched, &other, 0);
@@ -181,9 +189,9 @@ Test(sched, removing_one_leaves_the_others_of_its_slot)
 	struct sched_ent ents[3], *e;
 	int nb = 0;
 
-	sched_init(&sched, 0);
+	begin(0);
 	for (int i = 0; i < 3; i++) {
-		sched_ent_init(&ents[i]);
+		sched_ent_init(&ents[i], &all);
 		sched_wake(&sched, &ents[i], 0);
 		cr_assert_eq(sched_next(&sched, 0), &ents[i]);
 		sched_sent(&ents[i], 1000, 8000000, 0);
@@ -202,8 +210,8 @@ Test(sched, removing_forgets_that_it_was_woken_in_its_turn)
 {
 	struct sched_ent e;
 
-	sched_init(&sched, 0);
-	sched_ent_init(&e);
+	begin(0);
+	sched_ent_init(&e, &all);
 	sched_wake(&sched, &e, 0);
 	cr_assert_eq(sched_next(&sched, 0), &e);
 	sched_wake(&sched, &e, 0);
@@ -220,8 +228,8 @@ Test(sched, what_a_turn_leaves_is_not_saved_up)
 	struct sched_ent e;
 	uint32_t sent = 0;
 
-	sched_init(&sched, 0);
-	sched_ent_init(&e);
+	begin(0);
+	sched_ent_init(&e, &all);
 	for (int i = 0; i < 10; i++) { /* small turns, with less than the quantum to send */
 		sched_wake(&sched, &e, 0);
 		cr_assert_eq(sched_next(&sched, 0), &e);
@@ -239,8 +247,8 @@ Test(sched, a_caller_whose_clock_lags_is_served_at_the_next_slot)
 {
 	struct sched_ent e;
 
-	sched_init(&sched, 0);
-	sched_ent_init(&e);
+	begin(0);
+	sched_ent_init(&e, &all);
 	sched_wake(&sched, &e, 1000);
 	cr_assert_eq(sched_next(&sched, 1000), &e);
 	sched_sent(&e, 1000, 1000000000, 1000); /* 8 us */
@@ -259,7 +267,7 @@ Test(sched, a_thousand_senders_with_equal_work_share_evenly)
 	for (size_t r = 0; r < sizeof(rates) / sizeof(rates[0]); r++) {
 		uint64_t total = 0;
 
-		sched_init(&sched, 0);
+		begin(0);
 		for (int i = 0; i < 1000; i++) {
 			sender_init(&d[i], 4174, rates[r]);
 			sched_wake(&sched, &d[i].ent, 0);
@@ -276,7 +284,7 @@ Test(sched, bytes_are_shared_and_not_packets)
 {
 	static struct sender d[100];
 
-	sched_init(&sched, 0);
+	begin(0);
 	for (int i = 0; i < 100; i++) {
 		sender_init(&d[i], i % 2 ? 4174 : 128, SCHED_UNPACED);
 		sched_wake(&sched, &d[i].ent, 0);
@@ -300,7 +308,7 @@ Test(sched, one_limited_sender_among_busy_ones_gets_its_rate)
 	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
 		double got, want = (double)rows[r].rate_bps;
 
-		sched_init(&sched, 0);
+		begin(0);
 		for (int i = 0; i < 101; i++) {
 			sender_init(&d[i], 4174, LINE_BPS);
 			if (i == 0)
@@ -326,7 +334,7 @@ Test(sched, rates_are_true_over_the_whole_range_when_alone)
 		double got, want = (double)rates[r];
 		struct sender d;
 
-		sched_init(&sched, SEC);
+		begin(SEC);
 		sender_init(&d, 4174, rates[r]);
 		sched_wake(&sched, &d.ent, SEC);
 		run(SEC, SEC + span, 3000);
@@ -349,8 +357,8 @@ Test(sched, the_calendar_is_late_by_one_slot_at_most_at_any_distance)
 			uint64_t now = starts[s], due;
 			struct sched_ent e;
 
-			sched_init(&sched, now);
-			sched_ent_init(&e);
+			begin(now);
+			sched_ent_init(&e, &all);
 			sched_wake(&sched, &e, now);
 			cr_assert_eq(sched_next(&sched, now), &e);
 			sched_sent(&e, 1, 8 * SEC / gaps[g], now);
@@ -372,7 +380,7 @@ Test(sched, a_clock_that_jumps_finds_all_that_became_due)
 {
 	static struct sender d[500];
 
-	sched_init(&sched, 0);
+	begin(0);
 	for (int i = 0; i < 500; i++) {
 		sender_init(&d[i], 1000, 8000000 / (1 + (uint64_t)i % 10)); /* 1 to 10 ms */
 		sched_wake(&sched, &d[i].ent, 0);
@@ -396,8 +404,8 @@ Test(sched, a_jump_of_a_round_and_more_skips_no_slot)
 	for (uint64_t jump = 4000; jump < 4200; jump++) {
 		struct sched_ent e;
 
-		sched_init(&sched, 0);
-		sched_ent_init(&e);
+		begin(0);
+		sched_ent_init(&e, &all);
 		sched_wake(&sched, &e, 0);
 		cr_assert_eq(sched_next(&sched, 0), &e);
 		sched_sent(&e, 64, 1000000000, 0); /* 512 ns, tick 2 */
@@ -411,7 +419,7 @@ Test(sched, a_rate_below_the_least_is_served_as_the_least)
 {
 	struct sender d;
 
-	sched_init(&sched, 0);
+	begin(0);
 	sender_init(&d, 125, 1);
 	sched_wake(&sched, &d.ent, 0);
 	run(0, 100 * SEC + 1, 1);
@@ -433,8 +441,8 @@ Test(sched, after_a_stall_only_one_burst_is_caught_up)
 		struct sched_ent e;
 		uint64_t bytes = 0, now = 10 * SEC;
 
-		sched_init(&sched, 0);
-		sched_ent_init(&e);
+		begin(0);
+		sched_ent_init(&e, &all);
 		sched_wake(&sched, &e, 0);
 		cr_assert_eq(sched_next(&sched, 0), &e);
 		sched_sent(&e, 1000, rows[r].rate_bps, 0);
@@ -457,8 +465,8 @@ Test(sched, unpaced_time_earns_nothing_for_the_paced_time_after_it)
 	struct sched_ent e;
 	uint32_t nb = 0;
 
-	sched_init(&sched, 0);
-	sched_ent_init(&e);
+	begin(0);
+	sched_ent_init(&e, &all);
 	sched_wake(&sched, &e, 0);
 	cr_assert_eq(sched_next(&sched, 0), &e);
 	sched_sent(&e, 1000, SCHED_UNPACED, SEC);
@@ -472,8 +480,8 @@ Test(sched, time_without_work_earns_nothing)
 	struct sched_ent e;
 	uint64_t now = 10 * SEC;
 
-	sched_init(&sched, 0);
-	sched_ent_init(&e);
+	begin(0);
+	sched_ent_init(&e, &all);
 	sched_wake(&sched, &e, 0);
 	cr_assert_eq(sched_next(&sched, 0), &e);
 	sched_sent(&e, 1000, 1000000, 0);
@@ -490,8 +498,8 @@ Test(sched, an_idle_sender_does_not_get_round_its_pace_by_waking_again)
 	struct sched_ent e;
 	uint64_t bytes = 0;
 
-	sched_init(&sched, 0);
-	sched_ent_init(&e);
+	begin(0);
+	sched_ent_init(&e, &all);
 	for (uint64_t now = 0; now < SEC / 10; now += 1000) {
 		sched_wake(&sched, &e, now);
 		if (!sched_next(&sched, now))
@@ -508,8 +516,8 @@ Test(sched, a_change_of_rate_counts_from_the_next_packet)
 {
 	struct sched_ent e;
 
-	sched_init(&sched, 0);
-	sched_ent_init(&e);
+	begin(0);
+	sched_ent_init(&e, &all);
 	sched_wake(&sched, &e, 0);
 	cr_assert_eq(sched_next(&sched, 0), &e);
 	sched_sent(&e, 1000, 8000000000, 0);
@@ -526,7 +534,7 @@ Test(sched, thousands_of_senders_with_tiny_rates_all_get_theirs)
 	enum { NB = 8000 };
 	static struct sender d[NB];
 
-	sched_init(&sched, 0);
+	begin(0);
 	for (int i = 0; i < NB; i++) {
 		sender_init(&d[i], 1100, 100000 + 1000 * (uint64_t)(i % 100));
 		sched_wake(&sched, &d[i].ent, 0);
