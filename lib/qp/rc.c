@@ -81,11 +81,11 @@ nak_rnr(struct qp *qp, uint64_t psn, uint8_t code, uint64_t now_ns)
 {
 	struct rel_ack ack = {.kind = REL_REWIND, .cum = psn, .psn = psn};
 
+	qp->nic->stats.rnr_nak_retry_err++;
 	if (qp->hold_ns && qp->hold_is_rnr) /* one refusal, one hold: this is its echo */
 		return;
 	if (!acknowledge(qp, psn, psn, now_ns))
 		return;
-	qp->nic->stats.rnr_nak_retry_err++;
 	qp->counts.rnr_naks++;
 	if (qp->nb_rnr < UINT8_MAX)
 		qp->nb_rnr++;

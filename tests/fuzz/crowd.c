@@ -1,40 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "crowd.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "prng.h"
-
-#define GUARD 512u
 #define GOOD_LEN 3000u
 #define ALL 15
-
-static unsigned long long nb_inputs;
-
-void
-crowd_fail(const char *file, int line, const char *what)
-{
-	fprintf(stderr, "input %llu, %s:%d: %s\n", nb_inputs, file, line, what);
-	abort();
-}
-
-uint64_t
-script_take(struct script *s, uint32_t bytes)
-{
-	uint64_t v = 0;
-
-	while (bytes--)
-		v = v << 8 | (s->at < s->len ? s->data[s->at++] : 0);
-	return v;
-}
-
-uint32_t
-script_below(struct script *s, uint32_t n)
-{
-	return (uint32_t)script_take(s, 1) % n;
-}
 
 static void
 open_end(struct crowd *c, int side)
@@ -48,10 +19,10 @@ open_end(struct crowd *c, int side)
 
 	for (int t = 0; t < CROWD_TYPES; t++)
 		app_open(&e->qp[t], &c->w, side, &confs[t]);
-	e->block = malloc(CROWD_BUF + 2 * GUARD);
-	CROWD_CHECK(e->block);
-	memset(e->block, 0xa5, CROWD_BUF + 2 * GUARD);
-	e->buf = e->block + GUARD;
+	e->block = malloc(CROWD_BUF + 2 * CROWD_GUARD);
+	FUZZ_CHECK(e->block);
+	memset(e->block, 0xa5, CROWD_BUF + 2 * CROWD_GUARD);
+	e->buf = e->block + CROWD_GUARD;
 	app_reg(&e->mr, &c->w, side, e->buf, CROWD_BUF, ALL | SHM_ACCESS_MW_BIND);
 	e->window = mr_create_window(c->w.nic[side], PD, 2);
 	app_open(&c->good[side], &c->w, side, NULL);
@@ -64,17 +35,19 @@ crowd_connect(struct crowd *c, int type)
 	struct shm_qp_attr reset = {.state = SHM_QPS_RESET};
 
 	for (int i = 0; i < 2; i++)
-		CROWD_CHECK(!qp_modify(c->end[i].qp[type].qp, &reset, SHM_QP_STATE, c->w.now_ns));
+		FUZZ_CHECK(!qp_modify(c->end[i].qp[type].qp, &reset, SHM_QP_STATE, c->w.now_ns));
 	app_connect(&c->end[0].qp[type], &c->end[1].qp[type]);
 }
 
 void
-crowd_open(struct crowd *c)
+crowd_open(struct crowd *c, const struct world_conf *conf)
 {
-	struct world_conf conf = {.nb_pkts = 512};
+	struct world_conf w = conf ? *conf : (struct world_conf){0};
 
 	memset(c, 0, sizeof(*c));
-	world_open(&c->w, &conf);
+	if (!w.nb_pkts)
+		w.nb_pkts = 512;
+	world_open(&c->w, &w);
 	open_end(c, 0);
 	open_end(c, 1);
 	app_connect(&c->good[0], &c->good[1]);
@@ -118,16 +91,16 @@ take_good(struct crowd *c)
 	struct shm_cqe cqe;
 
 	while (app_poll(&c->good[1].rcq, &cqe)) {
-		CROWD_CHECK(cqe.status == SHM_WC_SUCCESS && cqe.byte_len == GOOD_LEN);
+		FUZZ_CHECK(cqe.status == SHM_WC_SUCCESS && cqe.byte_len == GOOD_LEN);
 		c->nb_got++;
 	}
 	while (app_poll(&c->good[0].scq, &cqe)) {
-		CROWD_CHECK(cqe.status == SHM_WC_SUCCESS && cqe.wr_id == c->nb_done);
+		FUZZ_CHECK(cqe.status == SHM_WC_SUCCESS && cqe.wr_id == c->nb_done);
 		for (uint32_t i = 0; i < GOOD_LEN; i++)
-			CROWD_CHECK(c->good_buf[0][i] == good_byte(c->nb_done) &&
-			            c->good_buf[1][i] == good_byte(c->nb_done));
+			FUZZ_CHECK(c->good_buf[0][i] == good_byte(c->nb_done) &&
+			           c->good_buf[1][i] == good_byte(c->nb_done));
 		for (uint32_t i = GOOD_LEN; i < sizeof(c->good_buf[0]); i++)
-			CROWD_CHECK(!c->good_buf[0][i] && !c->good_buf[1][i]);
+			FUZZ_CHECK(!c->good_buf[0][i] && !c->good_buf[1][i]);
 		c->nb_done++;
 	}
 }
@@ -147,49 +120,24 @@ void
 crowd_close(struct crowd *c)
 {
 	for (uint32_t i = 0; c->nb_done != c->nb_sent; i++) {
-		CROWD_CHECK(i < 100000);
+		FUZZ_CHECK(i < 100000);
 		world_step(&c->w);
 		take_good(c);
 	}
-	CROWD_CHECK(c->nb_done && c->nb_got == (c->nb_done + 2) / 3);
+	FUZZ_CHECK(c->nb_done && c->nb_got == (c->nb_done + 2) / 3);
 	for (int i = 0; i < 2; i++) {
 		struct crowd_end *e = &c->end[i];
 
-		for (uint32_t k = 0; k < GUARD; k++)
-			CROWD_CHECK(e->block[k] == 0xa5 && e->block[GUARD + CROWD_BUF + k] == 0xa5);
+		for (uint32_t k = 0; k < CROWD_GUARD; k++)
+			FUZZ_CHECK(e->block[k] == 0xa5 &&
+			           e->block[CROWD_GUARD + CROWD_BUF + k] == 0xa5);
 		for (int t = 0; t < CROWD_TYPES; t++)
 			app_close(&e->qp[t]);
-		CROWD_CHECK(!mr_destroy(c->w.nic[i], e->window));
-		CROWD_CHECK(!mr_destroy(c->w.nic[i], e->mr.mr));
+		FUZZ_CHECK(!mr_destroy(c->w.nic[i], e->window));
+		FUZZ_CHECK(!mr_destroy(c->w.nic[i], e->mr.mr));
 		app_close(&c->good[i]);
-		CROWD_CHECK(!mr_destroy(c->w.nic[i], c->good_mr[i].mr));
+		FUZZ_CHECK(!mr_destroy(c->w.nic[i], c->good_mr[i].mr));
 		free(e->block);
 	}
 	world_close(&c->w);
-}
-
-int
-crowd_main(int argc, char **argv, uint32_t max_len)
-{
-	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
-	uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 100;
-	struct prng rng;
-
-	printf("seed %llu, %llu inputs\n", (unsigned long long)seed, (unsigned long long)count);
-	fflush(stdout);
-	prng_seed(&rng, seed);
-	for (uint64_t i = 0; i < count; i++) {
-		size_t len = prng_next(&rng) % max_len + 1;
-		/* Memory of its own size, so that the address sanitizer sees one byte too far. */
-		uint8_t *data = malloc(len);
-
-		if (!data)
-			return 1;
-		for (size_t k = 0; k < len; k++)
-			data[k] = (uint8_t)(prng_next(&rng) >> 32);
-		nb_inputs++;
-		LLVMFuzzerTestOneInput(data, len);
-		free(data);
-	}
-	return 0;
 }

@@ -2,6 +2,7 @@
 #ifndef WEFT_TESTS_CROWD_H
 #define WEFT_TESTS_CROWD_H
 
+#include "fuzz.h"
 #include "world.h"
 
 /*
@@ -12,6 +13,7 @@
 
 enum { CROWD_RC, CROWD_UC, CROWD_UD, CROWD_TYPES };
 #define CROWD_BUF 16384u
+#define CROWD_GUARD 512u
 
 struct crowd_end {
 	struct app_qp qp[CROWD_TYPES];
@@ -30,33 +32,13 @@ struct crowd {
 	uint64_t nb_sent, nb_done, nb_got;
 };
 
-void crowd_open(struct crowd *c);
+/** @param conf  NULL = defaults. */
+void crowd_open(struct crowd *c, const struct world_conf *conf);
 /** Checks the guards, that the innocent got all, and that no packet leaked. */
 void crowd_close(struct crowd *c);
 /** Let time pass; the innocent go on and are checked. */
 void crowd_run(struct crowd *c, uint32_t turns);
 /** Bring a pair of attacked QPs back to RTS, whatever state they are in. */
 void crowd_connect(struct crowd *c, int type);
-/** Abort, with the line. */
-#define CROWD_CHECK(what)                                                                          \
-	do {                                                                                       \
-		if (!(what))                                                                       \
-			crowd_fail(__FILE__, __LINE__, #what);                                     \
-	} while (0)
-void crowd_fail(const char *file, int line, const char *what);
-
-/** Bytes of an input, read one after the other; zeros behind its end. */
-struct script {
-	const uint8_t *data;
-	size_t len, at;
-};
-uint64_t script_take(struct script *s, uint32_t bytes);
-/** Below n (1 to 256). */
-uint32_t script_below(struct script *s, uint32_t n);
-
-/** main of a fuzzer without libFuzzer: NAME [SEED [COUNT]], inputs of up to max_len bytes. */
-int crowd_main(int argc, char **argv, uint32_t max_len);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 #endif

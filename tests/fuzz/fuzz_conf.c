@@ -3,49 +3,38 @@
  * Any file may be called a conf file: none crashes the reader; it gives a conf that holds what it
  * promises, or at least one line that says what is wrong, each with file and line.
  *
- *   fuzz_conf [SEED [COUNT]]   lines of the shipped files and words out of place, mutated
- *   clang -fsanitize=fuzzer -DFUZZ_LIBFUZZER: the same function under libFuzzer, without main
+ * Inputs are lines of the shipped files and words out of place, mutated.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "conf.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+#include "fuzz.h"
 
 static uint64_t nb_inputs, nb_good;
-
-#define CHECK(what)                                                                                \
-	do {                                                                                       \
-		if (!(what)) {                                                                     \
-			fprintf(stderr, "fuzz_conf: input %llu, line %d: %s\n",                    \
-			        (unsigned long long)nb_inputs, __LINE__, #what);                   \
-			abort();                                                                   \
-		}                                                                                  \
-	} while (0)
 
 /* What the rest of the daemon relies on. */
 static void
 check_conf(const struct conf *conf)
 {
-	CHECK(conf->nb_nics + conf->nb_switches > 0);
-	CHECK(conf->nb_nics <= CONF_MAX_NICS && conf->nb_switches <= CONF_MAX_SWITCHES);
-	CHECK(conf->daemon.name[0] && !memchr(conf->daemon.name, '/', WEFT_NAME_LEN));
-	CHECK(memchr(conf->daemon.name, '\0', WEFT_NAME_LEN));
+	FUZZ_CHECK(conf->nb_nics + conf->nb_switches > 0);
+	FUZZ_CHECK(conf->nb_nics <= CONF_MAX_NICS && conf->nb_switches <= CONF_MAX_SWITCHES);
+	FUZZ_CHECK(conf->daemon.name[0] && !memchr(conf->daemon.name, '/', WEFT_NAME_LEN));
+	FUZZ_CHECK(memchr(conf->daemon.name, '\0', WEFT_NAME_LEN));
 	for (uint32_t i = 0; i < conf->nb_nics; i++) {
 		const struct conf_nic *nic = &conf->nics[i];
 
-		CHECK(nic->name[0] && !memchr(nic->name, '/', WEFT_NAME_LEN));
-		CHECK(memchr(nic->name, '\0', WEFT_NAME_LEN));
-		CHECK(nic->port.arg[0] && nic->nb_ips >= 1 && nic->nb_ips <= CONF_MAX_IPS);
-		CHECK(nic->bind.rel && nic->bind.cc && nic->bind.lb);
-		CHECK(nic->num.mtu >= 576 && nic->num.mtu <= 9216 && nic->num.rate_bps > 0);
-		CHECK(!(nic->mac[0] & 1));
+		FUZZ_CHECK(nic->name[0] && !memchr(nic->name, '/', WEFT_NAME_LEN));
+		FUZZ_CHECK(memchr(nic->name, '\0', WEFT_NAME_LEN));
+		FUZZ_CHECK(nic->port.arg[0] && nic->nb_ips >= 1 && nic->nb_ips <= CONF_MAX_IPS);
+		FUZZ_CHECK(nic->bind.rel && nic->bind.cc && nic->bind.lb);
+		FUZZ_CHECK(nic->num.mtu >= 576 && nic->num.mtu <= 9216 && nic->num.rate_bps > 0);
+		FUZZ_CHECK(!(nic->mac[0] & 1));
 	}
 	for (uint32_t i = 0; i < conf->nb_switches; i++)
-		CHECK(conf->switches[i].nb_ports >= 1 &&
-		      conf->switches[i].nb_ports <= CONF_MAX_PORTS);
+		FUZZ_CHECK(conf->switches[i].nb_ports >= 1 &&
+		           conf->switches[i].nb_ports <= CONF_MAX_PORTS);
 }
 
 int
@@ -63,9 +52,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	conf = conf_read_stream(in, "fuzz", out);
 	fclose(in);
 	fclose(out);
-	CHECK((conf == NULL) == (size > 0));
+	FUZZ_CHECK((conf == NULL) == (size > 0));
 	for (const char *p = errors; *p; p = strchr(p, '\n') + 1)
-		CHECK(strncmp(p, "fuzz:", 5) == 0 && strchr(p, '\n'));
+		FUZZ_CHECK(strncmp(p, "fuzz:", 5) == 0 && strchr(p, '\n'));
 	if (conf) {
 		nb_good++;
 		check_conf(conf);
@@ -79,21 +68,16 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 #define MAX_LINES 512
 #define MAX_LEN 8192
 
-static uint64_t state;
+static struct prng *prng;
 static char *lines[MAX_LINES];
 static uint32_t nb_lines;
 /* Where each shipped file begins in lines. */
 static uint32_t begins[4], nb_files;
 
-/* splitmix64 */
 static uint32_t
 below(uint32_t n)
 {
-	uint64_t z = (state += UINT64_C(0x9e3779b97f4a7c15));
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return (uint32_t)((z ^ (z >> 31)) % n);
+	return prng_below(prng, n);
 }
 
 static void
@@ -132,12 +116,18 @@ add(char *buf, size_t len, const char *text)
 
 /* Shipped files or parts of them, some lines out of place; then a few bytes of it changed. */
 static size_t
-make_input(char *buf)
+make(struct prng *rng, uint8_t *data)
 {
 	static const char odd[] = "[]=:#; \t\n\r\0%.,/0189GKaz_-\xff\xef";
-	uint32_t start = below(nb_lines), nb = 1 + below(40), whole = below(2 * nb_files);
-	uint32_t nb_flips = below(3) ? below(4) : below(60);
+	uint32_t start, nb, whole, nb_flips;
+	char *buf = (char *)data;
 	size_t len = 0;
+
+	prng = rng;
+	start = below(nb_lines);
+	nb = 1 + below(40);
+	whole = below(2 * nb_files);
+	nb_flips = below(3) ? below(4) : below(60);
 
 	if (whole < nb_files) {
 		start = begins[whole];
@@ -161,21 +151,23 @@ make_input(char *buf)
 int
 main(int argc, char **argv)
 {
-	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
-	uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 10000;
-	static char buf[MAX_LEN];
+	static const struct fuzz fuzz = {
+		.name = "conf",
+		.unit = "files",
+		.max_len = MAX_LEN,
+		.make = make,
+		.nb_done = &nb_inputs,
+	};
+	int code;
 
-	printf("seed %llu, %llu inputs\n", (unsigned long long)seed, (unsigned long long)count);
-	state = seed;
 	read_lines("loopback");
 	read_lines("switch");
 	read_lines("daemon");
-	while (nb_inputs < count)
-		LLVMFuzzerTestOneInput((const uint8_t *)buf, make_input(buf));
+	code = fuzz_main(argc, argv, &fuzz);
 	printf("%llu of them good\n", (unsigned long long)nb_good);
 	for (uint32_t i = 0; i < nb_lines; i++)
 		free(lines[i]);
 	/* Mutants that nobody accepts would test nothing but the first check. */
-	return nb_good > count / 1000 ? 0 : 1;
+	return code ? code : nb_good <= nb_inputs / 1000;
 }
 #endif

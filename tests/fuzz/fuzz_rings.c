@@ -3,17 +3,17 @@
  * A hostile application: its rings and the headers of its rings hold anything, it rings for
  * anything, and asks for any change of state. Its own QPs may end; nothing crashes, nothing is
  * written outside of what was registered, and others do not notice.
- *
- *   fuzz_rings [SEED [COUNT]]   random inputs
- *   clang -fsanitize=fuzzer -DFUZZ_LIBFUZZER: without main
  */
 #include <string.h>
 
 #include "crowd.h"
 
+static uint64_t nb_mutations;
+
 static void
 scribble(struct script *s, void *p, size_t len)
 {
+	nb_mutations++;
 	for (size_t i = 0; i < len; i++)
 		((uint8_t *)p)[i] = (uint8_t)script_take(s, 1);
 }
@@ -62,6 +62,7 @@ wqe(struct script *s, const struct crowd *c, int side, int type, uint8_t *slot)
 		                                  ? 8
 		                                  : (uint32_t)script_take(s, 2) % 5000,
 		                          me->mr.mr->key};
+	nb_mutations++;
 	memcpy(slot, &w, sizeof(w));
 	if (!(w.flags & SHM_SEND_INLINE))
 		memcpy(slot + sizeof(w), sge, sizeof(sge));
@@ -81,6 +82,7 @@ recv_wqe(struct script *s, const struct crowd *c, int side, uint8_t *slot)
 		sge[i] = (struct shm_sge){(uintptr_t)me->buf + script_take(s, 1),
 		                          (uint32_t)script_take(s, 2) % 8192,
 		                          script_below(s, 16) ? me->mr.mr->key : 77};
+	nb_mutations++;
 	memcpy(slot, &w, sizeof(w));
 	memcpy(slot + sizeof(w), sge, sizeof(sge));
 }
@@ -170,7 +172,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct script s = {.data = data, .len = len};
 	static struct crowd c;
 
-	crowd_open(&c);
+	crowd_open(&c, NULL);
 	while (s.at < s.len) {
 		int side = (int)script_below(&s, 2), type = (int)script_below(&s, CROWD_TYPES);
 		struct app_qp *a = &c.end[side].qp[type];
@@ -224,6 +226,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 int
 main(int argc, char **argv)
 {
-	return crowd_main(argc, argv, 16384);
+	static const struct fuzz fuzz = {
+		.name = "rings",
+		.unit = "mutations",
+		.max_len = 16384,
+		.nb_done = &nb_mutations,
+	};
+
+	return fuzz_main(argc, argv, &fuzz);
 }
 #endif

@@ -1,150 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A hostile peer: any RoCE packets with a right ICRC and the right addresses may come at any time,
- * between honest ones. Nothing crashes, nothing is written outside of what was registered, and the
- * other connections of the NIC do not notice.
- *
- *   fuzz_stack [SEED [COUNT]]   random inputs
- *   clang -fsanitize=fuzzer -DFUZZ_LIBFUZZER: without main
+ * An enemy on the wire: frames that look like those of a peer, right or wrong in any field, of any
+ * length, in any order, at both ends of connections that work. The attacked QPs may fail; nothing
+ * crashes, nothing is written where it may not be, every drop has its reason, and others do not
+ * notice.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "crowd.h"
+#include "attack.h"
+#include "judge.h"
 
-static const uint8_t rc_ops[] = {0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,
-                                 0x09, 0x0a, 0x0b, 0x0c, 0x0c, 0x0d, 0x0e, 0x0f, 0x10,
-                                 0x11, 0x11, 0x11, 0x12, 0x13, 0x14, 0x16, 0x17, OP_CNP};
-
-static uint8_t
-pick_opcode(struct script *s, int type)
-{
-	if (script_below(s, 16) == 0)
-		type = (int)script_below(s, CROWD_TYPES);
-	switch (type) {
-	case CROWD_RC:
-		return rc_ops[script_below(s, sizeof(rc_ops))];
-	case CROWD_UC:
-		return (uint8_t)(OP_UC | script_below(s, 12));
-	default:
-		return (uint8_t)(OP_UD | OP_SEND_ONLY | script_below(s, 2));
-	}
-}
-
-/* Mostly near what is due: at the responder, or at the requester. */
-static uint32_t
-pick_psn(struct script *s, const struct qp *qp)
-{
-	uint32_t due = (uint32_t)(script_below(s, 2) ? qp->rel->rx_cum : qp->rel->tx_una);
-
-	switch (script_below(s, 8)) {
-	case 0:
-		return (uint32_t)script_take(s, 3);
-	case 1:
-		return (due + (uint32_t)(int8_t)script_take(s, 1)) & 0xffffff;
-	case 2:
-		return (uint32_t)(qp->tx_nxt_psn - script_below(s, 4)) & 0xffffff;
-	default:
-		return due & 0xffffff;
-	}
-}
-
-static uint32_t
-pick_len(struct script *s)
-{
-	static const uint32_t lens[] = {0, 1, 4, 8, 1023, 1024, 1025, 2048, 4095, 4096};
-
-	return script_below(s, 3) ? lens[script_below(s, 10)] : (uint32_t)script_take(s, 2) % 4097;
-}
-
-static uint32_t
-pick_dma_len(struct script *s, uint32_t payload_len)
-{
-	switch (script_below(s, 4)) {
-	case 0:
-		return (uint32_t)script_take(s, 4);
-	case 1:
-		return payload_len;
-	case 2:
-		return 1024u * script_below(s, 17);
-	default:
-		return pick_len(s);
-	}
-}
-
-static struct wire_pkt
-make(struct script *s, const struct crowd_end *to, const struct crowd_end *from, int type)
-{
-	const struct qp *qp = to->qp[type].qp;
-	struct wire_pkt w = {
-		.opcode = pick_opcode(s, type),
-		.mig_req = true,
-		.pkey = PKEY_DEFAULT,
-		.dest_qpn = qp->qpn,
-		.psn = pick_psn(s, qp),
-		.ack_req = script_below(s, 2),
-		.solicited = script_below(s, 2),
-		.fecn = script_below(s, 2),
-		.syndrome = script_below(s, 3) ? AETH_ACK : (uint8_t)script_take(s, 1),
-		.msn = (uint32_t)script_take(s, 1),
-		.va = (uintptr_t)to->buf,
-		.rkey = to->mr.mr->key,
-		.inv_rkey = to->window->key,
-		.qkey = script_below(s, 8) ? 0x1234 : 0x4321,
-		.src_qpn = from->qp[type].qp->qpn,
-		.swap_add = script_take(s, 1),
-	};
-
-	if (opcode_table[w.opcode].flags & OPF_PAYLOAD)
-		w.payload_len = pick_len(s);
-	if (w.opcode == OP_CNP)
-		w.payload_len = 0;
-	w.dma_len = pick_dma_len(s, w.payload_len);
-	switch (script_below(s, 8)) {
-	case 0:
-		w.va += script_take(s, 2);
-		break;
-	case 1:
-		w.va -= script_take(s, 1);
-		break;
-	case 2:
-		w.va = script_take(s, 8);
-		break;
-	case 3:
-		w.rkey = to->window->key;
-		break;
-	case 4:
-		w.rkey ^= (uint32_t)script_take(s, 1);
-		break;
-	default:
-		break;
-	}
-	return w;
-}
-
-static struct pkt *
-build(struct crowd *c, int side, const struct wire_pkt *w, struct script *s)
-{
-	struct wire_addr addr = {.ttl = 64,
-	                         .dst = c->w.nic[side]->gids[1],
-	                         .src = c->w.nic[!side]->gids[1],
-	                         .dmac = {2, 0, 0, 0, 0, (uint8_t)(side + 1)},
-	                         .smac = {2, 0, 0, 0, 0, (uint8_t)(!side + 1)}};
-	struct wire_path path;
-	struct pkt *p;
-	uint32_t crc, len;
-	uint8_t seed = (uint8_t)script_take(s, 1);
-
-	if (!c->w.pool->alloc(c->w.pool, &p, 1))
-		return NULL;
-	wire_path_init(&path, &addr);
-	len = wire_build(p->data, &path, w, 0xc000, 2 + (seed & 1), &crc);
-	for (uint32_t i = 0; i < w->payload_len; i++)
-		p->data[len + i] = (uint8_t)(seed + i);
-	crc = icrc_update(crc, p->data + len, w->payload_len);
-	len += w->payload_len;
-	p->len = len + wire_end(p->data + len, w->payload_len, crc);
-	return p;
-}
+static uint64_t nb_frames;
 
 /* Honest work of the attacked QPs, so that there is something to disturb. */
 static void
@@ -162,14 +30,15 @@ post(struct crowd *c, struct script *s, int side, int type)
 	                           .remote_addr = (uintptr_t)peer->buf,
 	                           .rkey = peer->mr.mr->key,
 	                           .imm = me->window->key};
-	struct shm_sge sge = {(uintptr_t)me->buf, op == SHM_WR_FETCH_ADD ? 8 : pick_len(s),
+	struct shm_sge sge = {(uintptr_t)me->buf, op == SHM_WR_FETCH_ADD ? 8 : attack_pick_len(s),
 	                      me->mr.mr->key};
 	struct shm_cqe cqe;
 
 	while (app_poll(&a->scq, &cqe) || app_poll(&a->rcq, &cqe))
 		;
-	if (a->rq.tail - atomic_load(&a->rq.ring->ring.head) < a->rq.nb_slots)
-		app_post_recv(a, 0, &sge, 1);
+	for (uint32_t n = 1 + script_below(s, 4); n > 0; n--)
+		if (a->rq.tail - atomic_load(&a->rq.ring->ring.head) < a->rq.nb_slots)
+			app_post_recv(a, 0, &sge, 1);
 	if (a->sq.tail - atomic_load(&a->sq.ring->ring.head) >= a->sq.nb_slots)
 		return;
 	if (op == SHM_WR_BIND_MW) {
@@ -189,56 +58,218 @@ post(struct crowd *c, struct script *s, int side, int type)
 }
 
 static void
-attack(struct crowd *c, struct script *s)
+receive(struct crowd *c, int side, uint8_t frames[][ATTACK_FRAME_MAX], const uint32_t *lens,
+        uint32_t n)
 {
 	struct pkt *pkts[STACK_BURST];
-	uint32_t n = 0, want = 1 + script_below(s, 8);
-	int side = (int)script_below(s, 2), type = (int)script_below(s, CROWD_TYPES);
+	uint32_t nb = c->w.pool->alloc(c->w.pool, pkts, n) ? n : 0;
 
-	while (n < want) {
-		struct wire_pkt w = make(s, &c->end[side], &c->end[!side], type);
-
-		pkts[n] = build(c, side, &w, s);
-		if (!pkts[n])
-			break;
-		n++;
+	FUZZ_CHECK(nb == n);
+	for (uint32_t i = 0; i < n; i++) {
+		memcpy(pkts[i]->data, frames[i], lens[i]);
+		pkts[i]->len = lens[i];
 	}
+	nb_frames += n;
 	stack_rx(c->w.nic[side], pkts, n, c->w.now_ns);
+}
+
+/* One frame at a time; the same one again and again is a flood. */
+static void
+attack_singly(struct attack *a, struct script *s, int side, int type, uint32_t n, bool flood)
+{
+	static uint8_t frame[1][ATTACK_FRAME_MAX];
+	static struct judge judge;
+	uint32_t len = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!flood || i == 0)
+			len = attack_make(a, s, side, type, frame[0]);
+		judge_begin(&judge, a->crowd, side);
+		receive(a->crowd, side, frame, &len, 1);
+		judge_one(&judge, frame[0], len);
+	}
+}
+
+static void
+attack_at_once(struct attack *a, struct script *s, int side, int type, uint32_t n)
+{
+	static uint8_t frames[STACK_BURST][ATTACK_FRAME_MAX];
+	static struct judge judge;
+	uint32_t lens[STACK_BURST];
+
+	for (uint32_t i = 0; i < n; i++)
+		lens[i] = attack_make(a, s, side, type, frames[i]);
+	judge_begin(&judge, a->crowd, side);
+	receive(a->crowd, side, frames, lens, n);
+	judge_many(&judge, n);
+}
+
+static void
+attack(struct attack *a, struct script *s, int side, int type)
+{
+	uint32_t n = 1 + script_below(s, 8);
+
+	switch (script_below(s, 16)) {
+	case 0:
+		attack_at_once(a, s, side, type, STACK_BURST / 8 * n);
+		break;
+	case 1:
+		attack_singly(a, s, side, type, RESP_FIFO_LEN / 4 * n, true);
+		break;
+	default:
+		attack_singly(a, s, side, type, n, false);
+		break;
+	}
+}
+
+static struct crowd crowd;
+static struct attack enemy = {.crowd = &crowd};
+
+/* Of all NICs that were attacked. */
+static struct nic_stats sums;
+
+static void
+end(void)
+{
+	for (int i = 0; i < 2; i++) {
+		const struct nic_stats *s = &crowd.w.nic[i]->stats;
+
+		sums.rx_packets += s->rx_packets;
+		for (uint32_t k = 0; k < WIRE_BAD_NB; k++)
+			sums.bad[k] += s->bad[k];
+		for (uint32_t k = 0; k < DROP_NB; k++)
+			sums.drop[k] += s->drop[k];
+	}
+	crowd_close(&crowd);
+}
+
+static void
+begin(bool ipv6)
+{
+	struct world_conf conf = {
+		.nb_pkts = 512, .ipv6 = ipv6, .tap = attack_tap, .tap_arg = &enemy};
+
+	enemy.nb_seen[0] = enemy.nb_seen[1] = 0;
+	memset(enemy.seen, 0, sizeof(enemy.seen));
+	crowd_open(&crowd, &conf);
+}
+
+static void
+mend(int type)
+{
+	for (int i = 0; i < 2; i++) {
+		uint8_t state = crowd.end[i].qp[type].qp->state;
+
+		if (state == SHM_QPS_ERR || state == SHM_QPS_SQE)
+			crowd_connect(&crowd, type);
+	}
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct script s = {.data = data, .len = len};
-	static struct crowd c;
 
-	crowd_open(&c);
+	begin(script_below(&s, 4) == 0);
 	while (s.at < s.len) {
 		int side = (int)script_below(&s, 2), type = (int)script_below(&s, CROWD_TYPES);
-		uint8_t state = c.end[side].qp[type].qp->state;
 
-		if (state == SHM_QPS_ERR || state == SHM_QPS_SQE)
-			crowd_connect(&c, type);
+		mend(type);
 		switch (script_below(&s, 4)) {
 		case 0:
-			post(&c, &s, side, type);
+			post(&crowd, &s, side, type);
 			break;
 		case 1:
-			crowd_run(&c, script_below(&s, 6));
+			crowd_run(&crowd, script_below(&s, 6));
 			break;
 		default:
-			attack(&c, &s);
+			attack(&enemy, &s, side, type);
 			break;
 		}
 	}
-	crowd_close(&c);
+	end();
 	return 0;
 }
 
 #ifndef FUZZ_LIBFUZZER
+/* Whole frames with one opcode and each number of bytes behind the headers, to both ends. */
+static void
+try_lengths(int type, uint8_t opcode, uint32_t step)
+{
+	static uint8_t frame[1][ATTACK_FRAME_MAX];
+	static struct judge judge;
+	static uint8_t random[64];
+
+	for (uint32_t len = 0; len <= 4200; len += len % 1024 < 8 || len % 1024 > 1016 ? 1 : step) {
+		struct script s = {.data = random, .len = sizeof(random)};
+		int side = (int)(len & 1);
+		uint32_t frame_len;
+
+		mend(type);
+		memset(random, (int)len, sizeof(random));
+		post(&crowd, &s, side, type);
+		crowd_run(&crowd, 1);
+		frame_len = attack_make_len(&enemy, side, type, opcode, len, frame[0]);
+		judge_begin(&judge, &crowd, side);
+		receive(&crowd, side, frame, &frame_len, 1);
+		judge_one(&judge, frame[0], frame_len);
+	}
+}
+
+static void
+try_all_lengths(uint32_t step)
+{
+	static const uint8_t transports[CROWD_TYPES] = {OP_RC, OP_UC, OP_UD};
+
+	for (int ipv6 = 0; ipv6 < 2; ipv6++) {
+		begin(ipv6);
+		for (uint32_t op = 0; op < 256; op++)
+			for (int t = 0; t < CROWD_TYPES; t++)
+				if (opcode_table[op].flags &&
+				    (op == OP_CNP || (op & OP_TRANSPORT_MASK) == transports[t]))
+					try_lengths(t, (uint8_t)op, step);
+		end();
+	}
+}
+
+/* An attack that does not get to a reason does not test it. */
+static int
+nb_reasons_missing(void)
+{
+	int nb = 0;
+
+	STAT_FOREACH (d, nic_stat_descs) {
+		const uint64_t *n =
+			(const uint64_t *)(const void *)((const char *)&sums + d->offset);
+		bool is_reason = n > sums.bad && n < sums.drop + DROP_NB;
+
+		if (!is_reason)
+			continue;
+		printf("%-22s %12llu\n", d->name, (unsigned long long)*n);
+		/* Of what goes out, not of what comes. */
+		nb += !*n && n != &sums.drop[DROP_NO_NEIGH];
+	}
+	return nb;
+}
+
 int
 main(int argc, char **argv)
 {
-	return crowd_main(argc, argv, 8192);
+	static const struct fuzz fuzz = {
+		.name = "stack",
+		.unit = "packets",
+		.max_len = 8192,
+		.nb_done = &nb_frames,
+	};
+	int code;
+
+	if (argc <= 1 || strtoull(argv[1], NULL, 0) % 2)
+		try_all_lengths(getenv("WEFT_TEST_LONG") ? 1 : 61);
+	printf("%llu packets of all lengths\n", (unsigned long long)nb_frames);
+	nb_frames = 0;
+	code = fuzz_main(argc, argv, &fuzz);
+	if (nb_frames < 100000)
+		return code;
+	return code ? code : nb_reasons_missing();
 }
 #endif
