@@ -104,6 +104,7 @@ struct conf_daemon_numbers {
 struct conf_daemon {
 	char name[WEFT_NAME_LEN]; /**< names the control socket */
 	gid_t gid;                /**< who may connect, beside the own user; -1 = everybody */
+	gid_t operators_gid;      /**< who may give orders, beside the own user; -1 = nobody */
 	bool hugepages;
 	bool userfaultfd; /**< lend it to applications */
 	bool poll;        /**< never sleep */
@@ -158,6 +159,9 @@ void conf_free(struct conf *conf);
 uint32_t conf_packet_bytes(const struct conf *conf);
 /** Memory that the pool of packets will need, in MB. */
 uint32_t conf_memory_mb(const struct conf *conf);
+
+/** "ring" of "ring:NAME". */
+const char *conf_port_kind(const struct conf_port *port);
 
 /** Parameters for an engine of this build. */
 const void *conf_params(const struct conf *conf, const struct engine_info *info);

@@ -61,7 +61,7 @@ read_group(struct conf_reader *r, const struct conf_key *key, void *obj, const c
 		conf_error(r, r->line, "%s '%s': user %u is not in it", key->name, value,
 		           (unsigned int)geteuid());
 	else
-		((struct conf_daemon *)obj)->gid = group->gr_gid;
+		*(gid_t *)(void *)((char *)obj + key->offset) = group->gr_gid;
 }
 
 static void
@@ -79,7 +79,8 @@ read_idle(struct conf_reader *r, const struct conf_key *key, void *obj, const ch
 
 static const struct conf_key daemon_keys[] = {
 	{"name", conf_read_name, MEMBER(name), .line_offset = MEMBER(name_line)},
-	{"group", read_group},
+	{"group", read_group, MEMBER(gid)},
+	{"operators", read_group, MEMBER(operators_gid)},
 	{"hugepages", conf_read_yes_no, MEMBER(hugepages), .line_offset = MEMBER(hugepages_line)},
 	{"userfaultfd", conf_read_yes_no, MEMBER(userfaultfd),
          .line_offset = MEMBER(userfaultfd_line)},
@@ -109,5 +110,5 @@ conf_daemon_defaults(struct conf_daemon *daemon)
 {
 	param_defaults(daemon_numbers, &daemon->num);
 	param_defaults(packets_number, &daemon->num);
-	daemon->gid = (gid_t)-1;
+	daemon->gid = daemon->operators_gid = (gid_t)-1;
 }

@@ -122,8 +122,6 @@ bool conf_host_ip(struct conf_reader *r, const char *text, struct ip_addr *ip);
 bool conf_prefix(struct conf_reader *r, const char *text, struct conf_peer *peer);
 bool conf_mac(struct conf_reader *r, const char *text, uint8_t mac[6]);
 bool conf_port(struct conf_reader *r, const char *text, struct conf_port *port);
-/** "ring" of "ring:NAME". */
-const char *conf_port_kind(const struct conf_port *port);
 /** An engine of this build. */
 const struct engine_info *conf_engine(struct conf_reader *r, enum conf_engine_kind kind,
                                       const char *name);

@@ -10,9 +10,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "listen.h"
 #include "log.h"
 #include "session.h"
 #include "sockdir.h"
@@ -164,34 +164,17 @@ take_names(struct control *control, const struct control_conf *conf, const char 
 	return err;
 }
 
-/* The name is ours: whatever socket lies there is a dead daemon's. */
 static int
-bind_socket(struct control *control, const struct control_conf *conf, const char *dir)
+bind_socket(struct control *control, const struct control_conf *conf)
 {
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	bool for_all = conf->gid == (gid_t)-1;
 	int fd;
 
-	snprintf(control->socket_path, sizeof(control->socket_path), "%s/%s%s", dir, conf->name,
-	         SOCKDIR_SUFFIX);
-	if (strlen(control->socket_path) >= sizeof(addr.sun_path)) {
-		log_error("%s: too long for a socket", control->socket_path);
-		control->socket_path[0] = '\0';
-		return -ENAMETOOLONG;
-	}
-	strcpy(addr.sun_path, control->socket_path);
-	unlink(addr.sun_path);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
-	    (!for_all && chown(addr.sun_path, (uid_t)-1, conf->gid) < 0) ||
-	    chmod(addr.sun_path, for_all ? 0666 : 0660) < 0 || listen(fd, SOMAXCONN) < 0) {
-		int err = -errno;
-
-		log_error("%s: %s", addr.sun_path, strerror(-err));
-		if (fd >= 0)
-			close(fd);
-		return err;
-	}
+	snprintf(control->socket_path, sizeof(control->socket_path), "%s/%s%s", control->dir,
+	         conf->name, SOCKDIR_SUFFIX);
+	fd = listen_at(control->socket_path, SOCK_SEQPACKET, for_all ? 0666 : 0660, conf->gid);
+	if (fd < 0)
+		return fd;
 	control->listener = (struct watch){.fd = fd, .ready = listener_ready};
 	return 0;
 }
@@ -223,7 +206,6 @@ half_of_memory(void)
 int
 control_open(struct control *control, const struct control_conf *conf)
 {
-	char dir[128];
 	int err;
 
 	*control = (struct control){
@@ -250,11 +232,11 @@ control_open(struct control *control, const struct control_conf *conf)
 		log_error("control thread: %s", strerror(-err));
 		goto fail;
 	}
-	err = open_folder(dir, sizeof(dir));
+	err = open_folder(control->dir, sizeof(control->dir));
 	if (!err)
-		err = take_names(control, conf, dir);
+		err = take_names(control, conf, control->dir);
 	if (!err)
-		err = bind_socket(control, conf, dir);
+		err = bind_socket(control, conf);
 	if (!err)
 		return 0;
 fail:

@@ -62,6 +62,7 @@ struct control {
 	bool stop;
 	struct closer closer; /**< of descriptors that applications sent */
 	struct claim claim;
+	char dir[128]; /**< of sockets */
 	char socket_path[256];
 
 	struct list clients;

@@ -8,7 +8,9 @@
 #include <sys/resource.h>
 
 #include "conf.h"
+#include "console.h"
 #include "control.h"
+#include "counters.h"
 #include "eal.h"
 #include "log.h"
 #include "logs.h"
@@ -43,6 +45,7 @@ struct daemon {
 	struct device *devices;
 	struct control control;
 	struct nodes nodes;
+	struct consoles consoles;
 };
 
 /* @return an exit code, or -1 to go on. */
@@ -146,7 +149,7 @@ make_devices(struct daemon *d)
 static void
 tell_counters(void *arg)
 {
-	nodes_log_stats(arg);
+	counters_log(arg);
 }
 
 static void
@@ -187,6 +190,11 @@ run(struct daemon *d, const struct options *opt)
 		.tell_counters = tell_counters,
 		.tell_arg = &d->nodes,
 	};
+	const struct consoles_conf consoles_conf = {
+		.name = conf->daemon.name,
+		.gid = conf->daemon.operators_gid,
+		.report = {.nodes = &d->nodes, .conf = conf, .whose = whose_qp},
+	};
 	const struct eal_conf eal_conf = {
 		.memory_mb = conf_memory_mb(conf),
 		.hugepages = conf->daemon.hugepages,
@@ -207,14 +215,17 @@ run(struct daemon *d, const struct options *opt)
 		fill_devices(d);
 		err = nodes_start(&d->nodes);
 	}
+	if (!err)
+		err = consoles_open(&d->consoles, &d->control, &consoles_conf);
 	if (!err) {
 		say_ready(d);
 		control_run(&d->control);
+		consoles_close(&d->consoles);
 	}
 	control_close(&d->control);
-	nodes_stop(&d->nodes);
 	if (opt->verbose && !err)
-		nodes_print_stats(&d->nodes, stderr);
+		counters_print(&d->nodes, stderr);
+	nodes_stop(&d->nodes);
 	nodes_free(&d->nodes);
 	eal_stop();
 	return err;

@@ -2,7 +2,6 @@
 #include "nodes.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,99 +157,4 @@ nodes_free(struct nodes *nodes)
 		nic_destroy(nodes->nics[i]);
 	worker_destroy(nodes->worker);
 	pkt_pool_dpdk_destroy(nodes->pool);
-}
-
-/* ---- counters ---- */
-
-static void
-print_stats(FILE *out, const char *owner, const struct stat_desc *descs, const void *state)
-{
-	STAT_FOREACH (d, descs) {
-		uint64_t value = stat_read(d, state);
-
-		if (value)
-			fprintf(out, "%s %s %" PRIu64 "\n", owner, d->name, value);
-	}
-}
-
-static void
-print_engine(FILE *out, const char *owner, const struct nic *nic, enum nic_engine which)
-{
-	const struct stat_desc *descs = nic_engine_stat_descs(nic, which);
-	uint64_t sums[NIC_ENGINE_STATS_MAX];
-	uint32_t i = 0;
-
-	nic_engine_stats(nic, which, sums);
-	STAT_FOREACH (d, descs) {
-		if (sums[i])
-			fprintf(out, "%s %s %" PRIu64 "\n", owner, d->name, sums[i]);
-		i++;
-	}
-}
-
-static void
-print_nic(FILE *out, const struct nic *nic)
-{
-	const char *name = nic->conf.name;
-
-	print_stats(out, name, nic_stat_descs, &nic->stats);
-	print_stats(out, name, neigh_stat_descs, neigh_stats(nic->neigh));
-	for (uint32_t which = 0; which < NIC_ENGINE_NB; which++)
-		print_engine(out, name, nic, which);
-}
-
-void
-nodes_print_stats(const struct nodes *nodes, FILE *out)
-{
-	char owner[64];
-
-	print_stats(out, "worker", worker_stat_descs, worker_stats(nodes->worker));
-	for (uint32_t i = 0; i < nodes->nb_nics; i++) {
-		print_nic(out, nodes->nics[i]);
-		if (nodes->has_fault[i])
-			print_stats(out, nodes->nics[i]->conf.name, fault_stat_descs,
-			            port_fault_stats(nodes->host_ports[i]));
-	}
-	for (uint32_t i = 0; i < nodes->nb_switches; i++) {
-		const struct switch_node *sw = &nodes->switches[i];
-
-		for (uint16_t p = 0; p < sw->node.nb_ports; p++) {
-			snprintf(owner, sizeof(owner), "%s/%u", sw->node.name, p);
-			print_stats(out, owner, switch_port_stat_descs,
-			            switch_port_stats(sw->sw, p));
-		}
-	}
-}
-
-struct snapshot {
-	const struct nodes *nodes;
-	FILE *out;
-};
-
-static void
-take_snapshot(void *arg, uint64_t now_ns)
-{
-	struct snapshot *s = arg;
-
-	(void)now_ns;
-	nodes_print_stats(s->nodes, s->out);
-}
-
-void
-nodes_log_stats(const struct nodes *nodes)
-{
-	char *text, *line, *rest = NULL;
-	size_t size;
-	struct snapshot s = {.nodes = nodes, .out = open_memstream(&text, &size)};
-
-	if (!s.out) {
-		log_error("counters: %s", strerror(errno));
-		return;
-	}
-	/* On the worker, between two turns, so that they fit each other; some microseconds. */
-	worker_call(nodes->worker, take_snapshot, &s);
-	fclose(s.out);
-	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		log_info("%s", line);
-	free(text);
 }

@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "conf.h"
 #include "host.h"
@@ -46,10 +45,5 @@ void nodes_stop(struct nodes *nodes);
 
 /** Free everything; also after nodes_open or nodes_start failed. */
 void nodes_free(struct nodes *nodes);
-
-/** Write all counters that are not 0, a line each. The worker has stopped. */
-void nodes_print_stats(const struct nodes *nodes, FILE *out);
-/** Log them. The worker runs. */
-void nodes_log_stats(const struct nodes *nodes);
 
 #endif

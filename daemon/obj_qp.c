@@ -234,3 +234,13 @@ handle_query_qp(struct request *req)
 	worker_call(req->client->device->worker, query_qp, &op);
 	return 0;
 }
+
+void
+whose_qp(const void *qp_owner, pid_t *pid, uid_t *uid)
+{
+	const struct outbox_mark *mark = qp_owner;
+	const struct client *client = container_of(mark->box, struct mailbox, box)->client;
+
+	*pid = client->pid;
+	*uid = client->uid;
+}

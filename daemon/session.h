@@ -147,6 +147,9 @@ int handle_dealloc_mw(struct request *req);
 extern const struct obj_ops pd_ops, backing_ops, mr_ops;
 extern const struct obj_ops channel_ops, cq_ops, srq_ops, qp_ops;
 
+/** On the worker: the process that has a QP, by its owner; see struct report. */
+void whose_qp(const void *qp_owner, pid_t *pid, uid_t *uid);
+
 /** On the worker: an armed CQ, whose events have this mark, got an entry. */
 void cq_obj_notify(struct outbox_mark *events);
 

@@ -165,9 +165,8 @@ void nic_destroy(struct nic *nic);
 
 /** Names of an engine's counters; NULL if it has none. */
 const struct stat_desc *nic_engine_stat_descs(const struct nic *nic, enum nic_engine which);
-/** Their sums over all QPs, also those that are gone; in the order of the names. */
-void nic_engine_stats(const struct nic *nic, enum nic_engine which,
-                      uint64_t sums[NIC_ENGINE_STATS_MAX]);
+/** Their sums over all QPs, also those that are gone; of each engine in the order of its names. */
+void nic_engine_stats(const struct nic *nic, uint64_t sums[NIC_ENGINE_NB][NIC_ENGINE_STATS_MAX]);
 /** Add those of one QP. */
 void nic_add_engine_stats(const struct qp *qp, uint64_t sums[NIC_ENGINE_NB][NIC_ENGINE_STATS_MAX]);
 /** Whether no engine has more than NIC_ENGINE_STATS_MAX. */

@@ -106,16 +106,14 @@ nic_add_engine_stats(const struct qp *qp, uint64_t sums[NIC_ENGINE_NB][NIC_ENGIN
 }
 
 void
-nic_engine_stats(const struct nic *nic, enum nic_engine which, uint64_t sums[NIC_ENGINE_STATS_MAX])
+nic_engine_stats(const struct nic *nic, uint64_t sums[NIC_ENGINE_NB][NIC_ENGINE_STATS_MAX])
 {
-	uint64_t all[NIC_ENGINE_NB][NIC_ENGINE_STATS_MAX];
 	const struct qp *qp;
 	uint32_t pos = 0;
 
-	memcpy(all, nic->ended_stats, sizeof(all));
+	memcpy(sums, nic->ended_stats, sizeof(nic->ended_stats));
 	while ((qp = keytab_next(&nic->qps, &pos)))
-		nic_add_engine_stats(qp, all);
-	memcpy(sums, all[which], sizeof(all[which]));
+		nic_add_engine_stats(qp, sums);
 }
 
 bool

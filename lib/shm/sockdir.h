@@ -12,6 +12,8 @@
 
 /** Ends the name of a control socket. */
 #define SOCKDIR_SUFFIX ".sock"
+/** And that of the socket for operators beside it. */
+#define SOCKDIR_OPERATOR_SUFFIX ".ctl"
 
 /** The folder of daemons that run as root, which every user may use. */
 #define SOCKDIR_SYSTEM "/run/weft"

@@ -29,6 +29,7 @@ while read -r path; do
 done <<'PATHS'
 sbin/weftd
 bin/weft-run
+bin/weftctl
 lib*/weft/libibverbs.so.1
 lib*/libweft.so
 lib*/libweft.so.0
@@ -42,6 +43,7 @@ share/doc/weft/LICENSE
 share/doc/weft/NOTICE
 share/doc/weft/README.md
 share/man/man1/weft-run.1
+share/man/man1/weftctl.1
 share/man/man5/weft.conf.5
 share/man/man8/weftd.8
 PATHS

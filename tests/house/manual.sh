@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The manual pages say what the code has: keys with ranges and defaults, engines, counters, options;
 # and the examples show every key.
-#   manual.sh SOURCE_ROOT WEFTD WEFT_RUN TABLES
+#   manual.sh SOURCE_ROOT WEFTD WEFT_RUN TABLES WEFTCTL
 set -eu
-src=${1:?usage: manual.sh SOURCE_ROOT WEFTD WEFT_RUN TABLES}
+src=${1:?usage: manual.sh SOURCE_ROOT WEFTD WEFT_RUN TABLES WEFTCTL}
 conf_page=$src/docs/man/weft.conf.5
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -76,7 +76,7 @@ for name in $(comm -13 "$scratch/counters" "$scratch/counted"); do
 done
 
 # options PAGE, and what --help says
-for pair in "weftd.8 $2" "weft-run.1 $3"; do
+for pair in "weftd.8 $2" "weft-run.1 $3" "weftctl.1 $5"; do
 	# shellcheck disable=SC2086 # two words
 	set -- $pair
 	page=$src/docs/man/$1

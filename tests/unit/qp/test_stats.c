@@ -10,13 +10,13 @@
 static uint64_t
 counter(const struct nic *nic, const char *name)
 {
-	uint64_t sums[NIC_ENGINE_STATS_MAX];
+	uint64_t sums[NIC_ENGINE_NB][NIC_ENGINE_STATS_MAX];
 	uint32_t i = 0;
 
-	nic_engine_stats(nic, NIC_ENGINE_REL, sums);
+	nic_engine_stats(nic, sums);
 	STAT_FOREACH (d, nic_engine_stat_descs(nic, NIC_ENGINE_REL)) {
 		if (strcmp(d->name, name) == 0)
-			return sums[i];
+			return sums[NIC_ENGINE_REL][i];
 		i++;
 	}
 	cr_assert_fail("no counter %s", name);

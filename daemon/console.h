@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_CONSOLE_H
+#define WEFT_CONSOLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "control.h"
+#include "list.h"
+#include "report.h"
+
+/**
+ * @file
+ * The socket for operators, beside that of applications: weftctl, or anything that writes a line of
+ * JSON and reads lines of JSON. All on the control thread.
+ *
+ * A request is a line: an object whose member "order" says what is wanted, its other members are
+ * arguments. It is answered by one or more lines, each an object; all but the last have "more":
+ * true. A refusal is a line with "error", a sentence. Requests of one connection are answered one
+ * after the other, and nobody else waits for an operator who does not read: an answer is made in
+ * pieces, each when the one before has left.
+ */
+
+/** Connections at a time. Source: our choice. */
+#define CONSOLES_MAX 16
+/** Bytes of a request, without its newline. Source: our choice. */
+#define CONSOLE_LINE_MAX 4095
+/** Who has not read anything for so long is dropped. Source: our choice. */
+#define CONSOLE_SLOW_NS UINT64_C(10000000000)
+
+struct consoles {
+	struct control *control; /**< whose thread it is; the caller's */
+	struct report report;    /**< what orders work on */
+	struct watch listener;
+	struct watch clock; /**< ticks once a second while anybody is there */
+	struct list list;
+	uint32_t nb;
+	char socket_path[256];
+};
+
+struct order;
+
+/** One connection. */
+struct console {
+	struct list link; /**< of operators.list */
+	struct consoles *all;
+	struct watch watch;
+	pid_t pid;
+	uid_t uid;
+
+	char in[CONSOLE_LINE_MAX + 1];
+	uint32_t in_len;
+	bool in_ended; /**< nothing more will come */
+	bool closing;  /**< close when out has left */
+
+	char *out; /**< a line on its way; NULL = none */
+	size_t out_len, out_sent;
+	uint64_t moved_ns; /**< when some of it last left */
+
+	const struct order *order; /**< being answered; NULL = none */
+	/** Of the order. */
+	struct {
+		json_t *args;
+		struct report_walk walk;
+	} state;
+};
+
+/** Room for the sentence of a refusal, in which names from the request are quoted. */
+#define ORDER_WHY_MAX 512
+/** Bytes of a text argument. */
+#define ORDER_TEXT_MAX 255
+
+/** What an order says next. */
+enum order_said {
+	ORDER_MORE, /**< a line; ask again */
+	ORDER_LAST, /**< the last line */
+};
+
+/** Something that an operator can ask for. Table: orders.c. */
+struct order {
+	const char *name;
+	const struct order_arg *args; /**< ends with a NULL name */
+	/**
+	 * Check the arguments beyond their types, begin.
+	 *
+	 * @param why  gets a sentence on refusal.
+	 * @return     false: refused. Optional.
+	 */
+	bool (*begin)(struct console *con, char *why, size_t size);
+	/** Make the next line. @param[out] line  a new reference; NULL = without memory. */
+	enum order_said (*next)(struct console *con, json_t **line);
+	/** Ended, or the operator went away. Optional. */
+	void (*end)(struct console *con);
+};
+
+/** An argument of an order. */
+struct order_arg {
+	const char *name;
+	bool is_number;
+	bool optional;
+};
+
+/**
+ * Find what a request asks for.
+ *
+ * @param request  its arguments are checked for names and types.
+ * @param why      gets a sentence if it is refused.
+ */
+const struct order *order_find(json_t *request, char *why, size_t size);
+
+struct consoles_conf {
+	const char
+		*name; /**< of the daemon: the socket is NAME.ctl in the control socket's folder */
+	gid_t gid;     /**< who may give orders beside the own user and root; -1 = nobody */
+	struct report report;
+};
+
+/** @return 0 or a negative errno; what went wrong is logged. */
+int consoles_open(struct consoles *cons, struct control *control, const struct consoles_conf *conf);
+/** The workers still run. */
+void consoles_close(struct consoles *cons);
+
+#endif

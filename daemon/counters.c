@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "counters.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+
+/* Once to count, on the caller's thread; once to read, on the worker. */
+struct walk {
+	const struct nodes *nodes;
+	const char *node;     /* only this one; NULL = all */
+	struct counter *list; /* NULL: only count */
+	uint32_t nb, max;
+};
+
+static void
+add(struct walk *w, const char *node, int port, const struct stat_desc *descs, const void *state)
+{
+	STAT_FOREACH (d, descs) {
+		if (w->list) {
+			assert(w->nb < w->max);
+			w->list[w->nb] = (struct counter){node, port, d->name, stat_read(d, state)};
+		}
+		w->nb++;
+	}
+}
+
+static void
+add_engines(struct walk *w, const struct nic *nic)
+{
+	uint64_t sums[NIC_ENGINE_NB][NIC_ENGINE_STATS_MAX];
+
+	if (w->list)
+		nic_engine_stats(nic, sums);
+	for (uint32_t which = 0; which < NIC_ENGINE_NB; which++) {
+		uint32_t i = 0;
+
+		STAT_FOREACH (d, nic_engine_stat_descs(nic, which)) {
+			if (w->list) {
+				assert(w->nb < w->max);
+				w->list[w->nb] = (struct counter){nic->conf.name, -1, d->name,
+				                                  sums[which][i++]};
+			}
+			w->nb++;
+		}
+	}
+}
+
+static void
+add_nic(struct walk *w, uint32_t i)
+{
+	const struct nic *nic = w->nodes->nics[i];
+	const char *name = nic->conf.name;
+
+	add(w, name, -1, nic_stat_descs, &nic->stats);
+	add(w, name, -1, neigh_stat_descs, neigh_stats(nic->neigh));
+	add_engines(w, nic);
+	if (w->nodes->has_fault[i])
+		add(w, name, -1, fault_stat_descs, port_fault_stats(w->nodes->host_ports[i]));
+}
+
+static bool
+wants(const struct walk *w, const char *node)
+{
+	return !w->node || strcmp(w->node, node) == 0;
+}
+
+static void
+walk(struct walk *w)
+{
+	const struct nodes *nodes = w->nodes;
+
+	if (wants(w, "worker"))
+		add(w, "worker", -1, worker_stat_descs, worker_stats(nodes->worker));
+	for (uint32_t i = 0; i < nodes->nb_nics; i++) {
+		if (wants(w, nodes->nics[i]->conf.name))
+			add_nic(w, i);
+	}
+	for (uint32_t i = 0; i < nodes->nb_switches; i++) {
+		const struct switch_node *sw = &nodes->switches[i];
+
+		for (uint16_t p = 0; wants(w, sw->node.name) && p < sw->node.nb_ports; p++)
+			add(w, sw->node.name, p, switch_port_stat_descs,
+			    switch_port_stats(sw->sw, p));
+	}
+}
+
+static void
+read_all(void *arg, uint64_t now_ns)
+{
+	(void)now_ns;
+	walk(arg);
+}
+
+struct counter *
+counters_read(const struct nodes *nodes, const char *node, uint32_t *nb)
+{
+	struct walk w = {.nodes = nodes, .node = node};
+
+	walk(&w);
+	w.max = w.nb;
+	w.nb = 0;
+	w.list = calloc(w.max ? w.max : 1, sizeof(*w.list));
+	if (!w.list)
+		return NULL;
+	worker_call(nodes->worker, read_all, &w);
+	*nb = w.nb;
+	return w.list;
+}
+
+const char *
+counter_owner(const struct counter *counter, char text[COUNTER_OWNER_MAX])
+{
+	if (counter->port < 0)
+		snprintf(text, COUNTER_OWNER_MAX, "%s", counter->node);
+	else
+		snprintf(text, COUNTER_OWNER_MAX, "%s/%d", counter->node, counter->port);
+	return text;
+}
+
+void
+counters_print(const struct nodes *nodes, FILE *out)
+{
+	uint32_t nb = 0;
+	struct counter *list = counters_read(nodes, NULL, &nb);
+	char owner[COUNTER_OWNER_MAX];
+
+	for (uint32_t i = 0; i < nb; i++) {
+		if (list[i].value)
+			fprintf(out, "%s %s %" PRIu64 "\n", counter_owner(&list[i], owner),
+			        list[i].name, list[i].value);
+	}
+	free(list);
+}
+
+void
+counters_log(const struct nodes *nodes)
+{
+	char *text, *line, *rest = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out) {
+		log_error("counters: %s", strerror(errno));
+		return;
+	}
+	counters_print(nodes, out);
+	fclose(out);
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		log_info("%s", line);
+	free(text);
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "abi.h"
+#include "console.h"
+#include "nearest.h"
+#include "psn.h"
+
+/* What operators can ask for. */
+
+static const char *
+text_arg(const struct console *con, const char *name)
+{
+	return json_string_value(json_object_get(con->state.args, name));
+}
+
+/* The NIC that is named; NULL if none is. @return false if there is none of that name. */
+static bool
+nic_arg(const struct console *con, const struct nic **nic, char *why, size_t size)
+{
+	const struct report *report = &con->all->report;
+	const char *name = text_arg(con, "nic");
+	struct nearest near;
+
+	*nic = name ? report_nic(report, name) : NULL;
+	if (!name || *nic)
+		return true;
+	near = nearest_of(name);
+	for (uint32_t i = 0; i < report->nodes->nb_nics; i++)
+		nearest_offer(&near, report->nodes->nics[i]->conf.name);
+	nearest_explain(&near, "NIC", why, size);
+	return false;
+}
+
+static bool
+node_arg(const struct console *con, char *why, size_t size)
+{
+	const struct report *report = &con->all->report;
+	const char *name = text_arg(con, "node");
+	struct nearest near;
+
+	if (!name || report_has_node(report, name))
+		return true;
+	near = nearest_of(name);
+	for (uint32_t i = 0; i < report->nodes->nb_nics; i++)
+		nearest_offer(&near, report->nodes->nics[i]->conf.name);
+	for (uint32_t i = 0; i < report->nodes->nb_switches; i++)
+		nearest_offer(&near, report->nodes->switches[i].node.name);
+	nearest_offer(&near, "worker");
+	nearest_explain(&near, "node", why, size);
+	return false;
+}
+
+/* ---- version, nodes, counters ---- */
+
+static enum order_said
+next_version(struct console *con, json_t **line)
+{
+	*line = json_pack("{s:s, s:s, s:i, s:i}", "version", WEFT_VERSION, "name",
+	                  con->all->report.conf->daemon.name, "abi", WEFT_ABI_VERSION, "pid",
+	                  (int)getpid());
+	return ORDER_LAST;
+}
+
+static enum order_said
+next_nodes(struct console *con, json_t **line)
+{
+	*line = json_pack("{s:o}", "nodes", report_nodes(&con->all->report));
+	return ORDER_LAST;
+}
+
+static bool
+begin_counters(struct console *con, char *why, size_t size)
+{
+	return node_arg(con, why, size);
+}
+
+static enum order_said
+next_counters(struct console *con, json_t **line)
+{
+	*line = json_pack("{s:o}", "counters",
+	                  report_counters(&con->all->report, text_arg(con, "node")));
+	return ORDER_LAST;
+}
+
+/* ---- QPs ---- */
+
+static bool
+begin_qps(struct console *con, char *why, size_t size)
+{
+	const struct nic *nic;
+
+	if (!nic_arg(con, &nic, why, size))
+		return false;
+	report_walk_begin(&con->state.walk, &con->all->report, nic);
+	return true;
+}
+
+static enum order_said
+next_qps(struct console *con, json_t **line)
+{
+	struct report_walk *walk = &con->state.walk;
+	json_t *qps = report_walk_more(walk) ? report_walk_next(walk) : json_array();
+
+	*line = json_pack("{s:o}", "qps", qps);
+	return report_walk_more(walk) ? ORDER_MORE : ORDER_LAST;
+}
+
+static void
+end_qps(struct console *con)
+{
+	report_walk_end(&con->state.walk);
+}
+
+static bool
+begin_qp(struct console *con, char *why, size_t size)
+{
+	json_int_t qpn = json_integer_value(json_object_get(con->state.args, "qpn"));
+	const struct nic *nic;
+
+	if (qpn < 0 || qpn > PSN_MASK) {
+		snprintf(why, size, "qpn %" JSON_INTEGER_FORMAT ": 0 to %u", qpn, PSN_MASK);
+		return false;
+	}
+	return nic_arg(con, &nic, why, size);
+}
+
+static enum order_said
+next_qp(struct console *con, json_t **line)
+{
+	const struct report *report = &con->all->report;
+	uint32_t qpn = (uint32_t)json_integer_value(json_object_get(con->state.args, "qpn"));
+	json_t *qp = report_qp(report, report_nic(report, text_arg(con, "nic")), qpn);
+
+	if (json_is_null(qp))
+		*line = json_pack("{s:o}", "error",
+		                  json_sprintf("%s has no QP 0x%06x", text_arg(con, "nic"), qpn));
+	else
+		*line = json_pack("{s:o}", "qp", qp);
+	return ORDER_LAST;
+}
+
+/* ---- the table ---- */
+
+static const struct order_arg no_args[] = {{NULL}};
+static const struct order_arg node_optional[] = {{"node", false, true}, {NULL}};
+static const struct order_arg nic_optional[] = {{"nic", false, true}, {NULL}};
+static const struct order_arg nic_and_qpn[] = {{"nic", false, false}, {"qpn", true, false}, {NULL}};
+
+static const struct order orders[] = {
+	{"version", no_args, NULL, next_version},
+	{"nodes", no_args, NULL, next_nodes},
+	{"counters", node_optional, begin_counters, next_counters},
+	{"qps", nic_optional, begin_qps, next_qps, end_qps},
+	{"qp", nic_and_qpn, begin_qp, next_qp},
+};
+
+#define NB_ORDERS (sizeof(orders) / sizeof(orders[0]))
+
+static const struct order *
+find(const char *name, char *why, size_t size)
+{
+	struct nearest near = nearest_of(name);
+
+	for (size_t i = 0; i < NB_ORDERS; i++) {
+		if (strcmp(orders[i].name, name) == 0)
+			return &orders[i];
+		nearest_offer(&near, orders[i].name);
+	}
+	nearest_explain(&near, "order", why, size);
+	return NULL;
+}
+
+/* Whether a member of the request is an argument of the order, of the right type. */
+static bool
+known_arg(const struct order *order, const char *name, const json_t *value, char *why, size_t size)
+{
+	struct nearest near = nearest_of(name);
+
+	for (const struct order_arg *arg = order->args; arg->name; arg++) {
+		nearest_offer(&near, arg->name);
+		if (strcmp(arg->name, name) != 0)
+			continue;
+		if (json_string_length(value) > ORDER_TEXT_MAX) {
+			snprintf(why, size, "%s of %s: more than %u bytes", name, order->name,
+			         ORDER_TEXT_MAX);
+			return false;
+		}
+		if (arg->is_number ? json_is_integer(value) : json_is_string(value))
+			return true;
+		snprintf(why, size, "%s of %s: not a %s", name, order->name,
+		         arg->is_number ? "whole number" : "text");
+		return false;
+	}
+	nearest_explain(&near, "argument", why, size);
+	return false;
+}
+
+const struct order *
+order_find(json_t *request, char *why, size_t size)
+{
+	const char *name = json_string_value(json_object_get(request, "order"));
+	const struct order *order;
+	const char *key;
+	json_t *value;
+
+	if (!name || strlen(name) > ORDER_TEXT_MAX) {
+		snprintf(why, size, "a request needs a text \"order\"");
+		return NULL;
+	}
+	order = find(name, why, size);
+	if (!order)
+		return NULL;
+	json_object_foreach(request, key, value)
+	{
+		if (strlen(key) > ORDER_TEXT_MAX) {
+			snprintf(why, size, "%s has no argument of such a long name", order->name);
+			return NULL;
+		}
+		if (strcmp(key, "order") != 0 && !known_arg(order, key, value, why, size))
+			return NULL;
+	}
+	for (const struct order_arg *arg = order->args; arg->name; arg++) {
+		if (!arg->optional && !json_object_get(request, arg->name)) {
+			snprintf(why, size, "%s needs \"%s\"", order->name, arg->name);
+			return NULL;
+		}
+	}
+	return order;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_REPORT_H
+#define WEFT_REPORT_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <jansson.h>
+
+#include "conf.h"
+#include "nodes.h"
+
+/**
+ * @file
+ * What a daemon is and does, as JSON: for operators and for DPDK telemetry. Fields are explained in
+ * weftctl(1).
+ *
+ * From any thread but the worker; the worker runs. It copies, in slices that a packet does not
+ * notice; the caller's thread makes JSON of the copies. All results are new references; NULL
+ * without memory.
+ */
+
+/** QPs that the worker copies at once, about 1 us each. Source: our choice. */
+#define REPORT_SLICE_QPS 32
+
+/** What there is to report of; the caller's, unchanged while reports are made. */
+struct report {
+	const struct nodes *nodes;
+	const struct conf *conf;
+	/** On the worker: which process has a QP, by its owner in qp_init. Optional. */
+	void (*whose)(const void *qp_owner, pid_t *pid, uid_t *uid);
+};
+
+/** Array of nodes, in the order of the conf: NICs, then switches. */
+json_t *report_nodes(const struct report *report);
+
+/** Object of owners (node, switch/port), each an object of counters. NULL = of all nodes. */
+json_t *report_counters(const struct report *report, const char *node);
+
+/** One QP. null if there is no such QP. */
+json_t *report_qp(const struct report *report, const struct nic *nic, uint32_t qpn);
+
+/** The NIC of a name; NULL if there is none. */
+const struct nic *report_nic(const struct report *report, const char *name);
+
+/** Whether it is a node, or "worker". */
+bool report_has_node(const struct report *report, const char *name);
+
+/** A walk over QPs, slice by slice; QPs that come or go meanwhile may be in it or not. */
+struct report_walk {
+	const struct report *report;
+	uint32_t nic_idx, nic_end;
+	uint32_t *qpns; /**< of nic_idx; NULL = not begun */
+	uint32_t nb_qpns, next;
+};
+
+/** @param nic  NULL = all. Ended by report_walk_end. */
+void report_walk_begin(struct report_walk *walk, const struct report *report,
+                       const struct nic *nic);
+/** Whether there may be more. */
+bool report_walk_more(const struct report_walk *walk);
+/** Array of the next slice, up to REPORT_SLICE_QPS; may be empty. */
+json_t *report_walk_next(struct report_walk *walk);
+void report_walk_end(struct report_walk *walk);
+
+#endif

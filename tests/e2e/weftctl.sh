@@ -1,0 +1,152 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# weftctl: what it shows of a daemon that works, as tables and as JSON, and whom it refuses.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+e2e_needs python3
+
+# ctl ARGS...: into client, code in $ctl_code
+ctl() {
+	timeout 20 "$WEFTCTL" "$@" >"$e2e_dir/client" 2>"$e2e_dir/server"
+	ctl_code=$?
+}
+# says CODE NAME [PATTERN]: the last answer had this exit code, and this on either output
+says() {
+	[ "$ctl_code" = "$1" ] && grep -E "${3-}" "$e2e_dir/client" "$e2e_dir/server" >/dev/null
+	verdict $? "$2" "$(cat "$e2e_dir/server" "$e2e_dir/client" | head -n 1 | cut -c 1-90)"
+}
+# json EXPRESSION: true of the last answer, d
+json() {
+	python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); sys.exit(not eval("(" + sys.argv[2] + ")"))' \
+		"$e2e_dir/client" "$1"
+}
+
+export WEFT_RUNTIME_DIR="$e2e_dir"
+ctl nodes
+says 3 "no daemon" 'no weftd is running in'
+e2e_start
+
+ctl nodes
+says 0 "nodes" 'sw0 .*switch'
+ctl -j nodes
+[ $ctl_code = 0 ] && json '[n["name"] for n in d["nodes"]] == ["weft0", "weft1", "sw0"] and
+	d["nodes"][0]["gids"][1]["address"] == "10.77.0.1" and d["nodes"][0]["qps"] == 0'
+verdict $? "nodes as JSON"
+ctl version
+says 0 "version" 'daemon loopback'
+ctl qps
+says 0 "qps of nobody" '^NIC'
+
+# A pair at work.
+next_port
+server_start 60 ib_write_bw -d $dev0 -x "$gid0" -F -p $e2e_port -D 20
+(run ib_write_bw -d $dev1 -x "$gid1" -F -p $e2e_port -D 20 127.0.0.1) >"$e2e_dir/bw" 2>&1 &
+client_pid=$!
+e2e_pids="$e2e_pids $client_pid"
+e2e_tries=0
+until ctl -j qps weft1 && json 'any(q["inflight_packets"] > 0 for q in d["qps"])' || [ $e2e_tries = 100 ]; do
+	sleep 0.1
+	e2e_tries=$((e2e_tries + 1))
+done
+json 'len(d["qps"]) == 1'
+verdict $? "qps of one NIC, at work"
+qpn=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["qps"][0]["qpn"])' "$e2e_dir/client")
+json "d['qps'][0]['state'] == 'RTS' and d['qps'][0]['peer'] == '10.77.0.1' and
+	d['qps'][0]['reliability'] == 'gbn' and d['qps'][0]['sends_posted'] > 0 and
+	d['qps'][0]['pid'] == $client_pid and d['qps'][0]['error'] == ''"
+verdict $? "state, peer, engines, work and process of a QP"
+ctl -j qps
+[ $ctl_code = 0 ] && json 'sorted(q["nic"] for q in d["qps"]) == ["weft0", "weft1"] and
+	d["qps"][0]["peer_qpn"] == d["qps"][1]["qpn"]'
+verdict $? "qps of all"
+ctl qps
+says 0 "the same as a table" 'weft1 +0x[0-9a-f]{6} RC +RTS +10.77.0.1/0x[0-9a-f]{6} +gbn/fixed/fixed'
+ctl qp weft1 "$qpn"
+says 0 "one QP" "^pid +$client_pid\$"
+ctl qp weft1 "$(printf 0x%x "$qpn")"
+says 0 "one QP, by a hexadecimal number" "^peer +10.77.0.1\$"
+ctl counters weft1
+says 0 "counters" '^weft1 tx_packets [1-9]'
+ctl -j counters
+[ $ctl_code = 0 ] && json 'd["counters"]["weft1"]["tx_packets"] > 1000 and
+	d["counters"]["sw0/1"]["rx_packets"] > 1000 and
+	d["counters"]["weft1"]["local_ack_timeout_err"] >= 0 and "worker" in d["counters"]'
+verdict $? "counters as JSON"
+ctl --all counters sw0
+says 0 "counters that are 0" '^sw0/0 rx_bad 0$'
+
+# The server dies: the client's QP says why.
+e2e_stop "$server_pid"
+e2e_tries=0
+until ctl -j qps weft1 && { json 'd["qps"] and d["qps"][0]["state"] == "ERR"' || json 'not d["qps"]'; } ||
+	[ $e2e_tries = 100 ]; do
+	sleep 0.1
+	e2e_tries=$((e2e_tries + 1))
+done
+json 'not d["qps"] or "retry" in d["qps"][0]["error"]'
+verdict $? "why a QP failed, as long as it is there"
+e2e_stop "$client_pid"
+
+# Mistakes.
+ctl qps weft9
+says 1 "a NIC that isn't there" "unknown NIC 'weft9' \(nearest: 'weft0'\)"
+ctl qp weft0 1
+says 1 "a QP that isn't there" 'weft0 has no QP 0x000001'
+ctl counters swo
+says 1 "a node that isn't there" "nearest: 'sw0'"
+ctl qp weft0
+says 2 "a missing argument" 'qp needs a qpn'
+ctl qp weft0 -- -1
+says 2 "a number that isn't one" "qpn '-1': not a number"
+ctl nodes weft0
+says 2 "an argument too many" "'weft0' is too much"
+ctl node
+says 2 "an unknown command" "nearest: 'nodes'"
+ctl --no-such-option
+says 2 "an unknown option" 'try --help'
+ctl
+says 2 "no command" 'try --help'
+timeout 20 "$WEFTCTL" counters >/dev/full 2>/dev/null
+[ $? = 1 ]
+verdict $? "output that cannot be written"
+
+# Which daemon.
+ctl -s loopback version
+says 0 "a daemon by name" 'daemon loopback'
+ctl -s "$e2e_dir/loopback.sock" version
+says 0 "a daemon by path" 'daemon loopback'
+ctl -s none version
+says 3 "a daemon that isn't there" 'no weftd none is running'
+sed 's/10\.77\./10.78./g; s/weft0/far0/g; s/weft1/far1/g' "$WEFT_CONF" >"$e2e_dir/far.conf"
+daemon_start far "$e2e_dir/far.conf"
+far_pid=$daemon_pid
+daemon_wait far0
+ctl version
+says 3 "two daemons" 'several daemons run \(far, loopback\): choose one'
+ctl -s far version
+says 0 "one of them" 'daemon far'
+e2e_signal KILL "$far_pid"
+wait "$far_pid" 2>/dev/null
+ctl version
+says 0 "what a dead daemon left is no daemon" 'daemon loopback'
+
+# Operators that send nonsense, or read nothing.
+timeout 100 python3 "$(dirname "$0")/weftctl_hostile.py" "$e2e_dir/loopback.ctl" "$(reps 3000)" \
+	>"$e2e_dir/client" 2>"$e2e_dir/server"
+verdict $? "hostile operators" "$(tail -n 1 "$e2e_dir/client")"
+ctl version
+says 0 "the daemon answers others" 'daemon loopback'
+
+# Who may.
+[ "$(stat -c %a "$e2e_dir/loopback.ctl")" = 600 ]
+verdict $? "without [daemon] operators only the own user"
+if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null; then
+	chmod 755 "$e2e_dir"
+	setpriv --reuid 65534 --regid 65534 --clear-groups timeout 20 "$WEFTCTL" nodes \
+		>"$e2e_dir/client" 2>"$e2e_dir/server"
+	ctl_code=$?
+	says 3 "somebody else" "operators. may"
+	chmod 700 "$e2e_dir"
+fi
+
+e2e_end

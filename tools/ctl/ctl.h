@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_CTL_H
+#define WEFT_CTL_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+/*
+ * weftctl: weftctl.c (command line), ask.c (which daemon, what it says), show.c (tables for
+ * people). What is said on the socket: daemon/console.h.
+ */
+
+/** Exit codes. */
+enum { EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_NO_DAEMON = 3 };
+
+/** A connection to a daemon's socket for operators. */
+struct ask {
+	int fd;
+	char path[256];
+	FILE *in;
+	char *line; /**< the last that was read */
+	size_t size;
+};
+
+/**
+ * Connect.
+ *
+ * @param which  path of a socket, or name of a daemon; NULL = the only one that runs.
+ * @return       0, or EXIT_NO_DAEMON after a message.
+ */
+int ask_open(struct ask *ask, const char *which);
+void ask_close(struct ask *ask);
+
+/** Send a request. @return 0, or EXIT_NO_DAEMON after a message. */
+int ask_send(struct ask *ask, const json_t *request);
+
+/**
+ * Read one line of the answer.
+ *
+ * @param[out] line  a new reference.
+ * @param[out] more  whether another follows.
+ * @return           0; EXIT_REFUSED or EXIT_NO_DAEMON after a message.
+ */
+int ask_next(struct ask *ask, json_t **line, bool *more);
+
+/** How a line of an answer is shown to people; is_first: no line was shown before. */
+typedef void show_fn(const json_t *line, bool is_first, bool all);
+show_fn show_version, show_nodes, show_counters, show_qps, show_qp;
+
+#endif

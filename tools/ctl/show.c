@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "ctl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *
+text(const json_t *object, const char *key)
+{
+	const char *value = json_string_value(json_object_get(object, key));
+
+	return value ? value : "-";
+}
+
+static json_int_t
+number(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+void
+show_version(const json_t *line, bool is_first, bool all)
+{
+	(void)is_first;
+	(void)all;
+	printf("weftd %s, daemon %s, pid %" JSON_INTEGER_FORMAT ", ABI %" JSON_INTEGER_FORMAT "\n",
+	       text(line, "version"), text(line, "name"), number(line, "pid"), number(line, "abi"));
+}
+
+/* " ring:a", or " 1 ring:b down" of a switch */
+static void
+show_ports(const json_t *ports)
+{
+	size_t i;
+	const json_t *port;
+
+	json_array_foreach(ports, i, port)
+	{
+		if (json_array_size(ports) > 1)
+			printf(" %zu", i);
+		printf(" %s%s", text(port, "port"),
+		       strcmp(text(port, "link"), "down") == 0 ? " down" : "");
+	}
+	printf("\n");
+}
+
+static void
+show_nic(const json_t *nic)
+{
+	size_t i;
+	const json_t *gid;
+
+	printf("%-12s         MAC %s, mtu %" JSON_INTEGER_FORMAT ", path MTU %" JSON_INTEGER_FORMAT
+	       "\n",
+	       "", text(nic, "mac"), number(nic, "mtu"), number(nic, "path_mtu"));
+	json_array_foreach(json_object_get(nic, "gids"), i, gid)
+		printf("%-12s         GID %-2" JSON_INTEGER_FORMAT " %s\n", "",
+	               number(gid, "index"), text(gid, "address"));
+	printf("%-12s         %s, %s, %s; %" JSON_INTEGER_FORMAT " QPs\n", "",
+	       text(nic, "reliability"), text(nic, "cc"), text(nic, "lb"), number(nic, "qps"));
+}
+
+void
+show_nodes(const json_t *line, bool is_first, bool all)
+{
+	size_t i;
+	const json_t *node;
+
+	(void)is_first;
+	(void)all;
+	json_array_foreach(json_object_get(line, "nodes"), i, node)
+	{
+		printf("%-12s %-6s ", text(node, "name"), text(node, "kind"));
+		show_ports(json_object_get(node, "ports"));
+		if (strcmp(text(node, "kind"), "nic") == 0)
+			show_nic(node);
+	}
+}
+
+void
+show_counters(const json_t *line, bool is_first, bool all)
+{
+	const char *owner, *name;
+	json_t *own, *value;
+
+	(void)is_first;
+	json_object_foreach(json_object_get(line, "counters"), owner, own)
+	{
+		json_object_foreach(own, name, value)
+		{
+			if (all || json_integer_value(value) != 0)
+				printf("%s %s %" JSON_INTEGER_FORMAT "\n", owner, name,
+				       json_integer_value(value));
+		}
+	}
+}
+
+/* "10.77.0.2/0x000012" */
+static void
+peer_text(const json_t *qp, char *buf, size_t size)
+{
+	if (json_is_string(json_object_get(qp, "peer")))
+		snprintf(buf, size, "%s/0x%06x", text(qp, "peer"),
+		         (unsigned int)number(qp, "peer_qpn"));
+	else
+		snprintf(buf, size, "-");
+}
+
+static void
+show_qp_row(const json_t *qp)
+{
+	char peer[80], engines[64];
+
+	peer_text(qp, peer, sizeof(peer));
+	snprintf(engines, sizeof(engines), "%s/%s/%s", text(qp, "reliability"), text(qp, "cc"),
+	         text(qp, "lb"));
+	printf("%-12s 0x%06x %-4s %-5s %-24s %-16s", text(qp, "nic"),
+	       (unsigned int)number(qp, "qpn"), text(qp, "type"), text(qp, "state"), peer, engines);
+	for (const char *const *key =
+	             (const char *const[]){"psn_una", "psn_next", "psn_expected",
+	                                   "inflight_packets", "sends_posted", "retransmits",
+	                                   "timeouts", "rnr_naks", "pid", NULL};
+	     *key; key++)
+		printf(" %8" JSON_INTEGER_FORMAT, number(qp, *key));
+	printf("\n");
+	if (*text(qp, "error"))
+		printf("%-12s   error: %s\n", "", text(qp, "error"));
+}
+
+void
+show_qps(const json_t *line, bool is_first, bool all)
+{
+	size_t i;
+	const json_t *qp;
+
+	(void)all;
+	if (is_first)
+		printf("%-12s %-8s %-4s %-5s %-24s %-16s %8s %8s %8s %8s %8s %8s %8s %8s %8s\n",
+		       "NIC", "QPN", "TYPE", "STATE", "PEER/QPN", "ENGINES", "UNA", "NEXT",
+		       "EXPECTED", "INFLIGHT", "POSTED", "RETRANS", "TIMEOUTS", "RNR", "PID");
+	json_array_foreach(json_object_get(line, "qps"), i, qp) show_qp_row(qp);
+}
+
+/* All that there is, a line each. */
+void
+show_qp(const json_t *line, bool is_first, bool all)
+{
+	const char *key;
+	json_t *value;
+
+	(void)is_first;
+	(void)all;
+	json_object_foreach(json_object_get(line, "qp"), key, value)
+	{
+		printf("%-18s ", key);
+		if (json_is_integer(value) && strstr(key, "qpn"))
+			printf("0x%06x\n", (unsigned int)json_integer_value(value));
+		else if (json_is_integer(value))
+			printf("%" JSON_INTEGER_FORMAT "\n", json_integer_value(value));
+		else
+			printf("%s\n", json_is_null(value) ? "-" : json_string_value(value));
+	}
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* weftctl: ask a running weftd. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl.h"
+#include "nearest.h"
+
+static const char usage[] =
+	"usage: weftctl [OPTION] COMMAND [ARGUMENT]\n"
+	"\n"
+	"Asks a running weftd.\n"
+	"\n"
+	"commands:\n"
+	"  nodes            NICs and switches\n"
+	"  qps [NIC]        queue pairs: state, peer, PSNs, what is in flight, why one failed\n"
+	"  qp NIC QPN       all about one\n"
+	"  counters [NODE]  those that are not 0; NODE may be 'worker'\n"
+	"  version          of the daemon\n"
+	"\n"
+	"options:\n"
+	"  -s, --socket X   which daemon: its name, or the path of its socket\n"
+	"  -j, --json       JSON instead of tables\n"
+	"  -a, --all        counters that are 0, too\n"
+	"  -h, --help       this text\n"
+	"  -V, --version    the version of weftctl\n"
+	"\n"
+	"exit code: 0; 1 refused or failed; 2 wrong command line; 3 no daemon answers\n"
+	"\n"
+	"environment:\n"
+	"  WEFT_RUNTIME_DIR  folder of the daemons' sockets, instead of the user's and the "
+	"system's\n";
+
+struct options {
+	const char *socket; /* NULL = the only daemon */
+	bool json;
+	bool all;
+};
+
+#define MAX_ARGS 3
+
+/* What a word of the command line becomes in the request. */
+struct arg {
+	const char *name;
+	bool is_number;
+	bool optional;
+};
+
+struct command {
+	const char *name;
+	show_fn *show;
+	struct arg args[MAX_ARGS + 1];
+};
+
+static const struct command commands[] = {
+	{"nodes", show_nodes, {{NULL}}},
+	{"qps", show_qps, {{"nic", .optional = true}}},
+	{"qp", show_qp, {{"nic"}, {"qpn", .is_number = true}}},
+	{"counters", show_counters, {{"node", .optional = true}}},
+	{"version", show_version, {{NULL}}},
+};
+
+#define NB_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+/* @return an exit code, or -1 to go on. */
+static int
+parse_options(int argc, char **argv, struct options *opt)
+{
+	static const struct option longs[] = {
+		{"socket", required_argument, NULL, 's'}, {"json", no_argument, NULL, 'j'},
+		{"all", no_argument, NULL, 'a'},          {"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},      {0},
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "s:jahV", longs, NULL)) != -1) {
+		switch (c) {
+		case 's':
+			opt->socket = optarg;
+			break;
+		case 'j':
+			opt->json = true;
+			break;
+		case 'a':
+			opt->all = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return EXIT_SUCCESS;
+		case 'V':
+			puts("weftctl " WEFT_VERSION);
+			return EXIT_SUCCESS;
+		default:
+			fputs("weftctl: try --help\n", stderr);
+			return EXIT_USAGE;
+		}
+	}
+	if (optind < argc)
+		return -1;
+	fputs("weftctl: a command, please: try --help\n", stderr);
+	return EXIT_USAGE;
+}
+
+static const struct command *
+find_command(const char *name)
+{
+	struct nearest near = nearest_of(name);
+	char why[256];
+
+	for (size_t i = 0; i < NB_COMMANDS; i++) {
+		if (strcmp(commands[i].name, name) == 0)
+			return &commands[i];
+		nearest_offer(&near, commands[i].name);
+	}
+	nearest_explain(&near, "command", why, sizeof(why));
+	fprintf(stderr, "weftctl: %s; try --help\n", why);
+	return NULL;
+}
+
+static json_t *
+arg_value(const struct arg *arg, const char *word)
+{
+	unsigned long number;
+	char *end;
+
+	if (!arg->is_number)
+		return json_string(word);
+	errno = 0;
+	number = strtoul(word, &end, 0);
+	if (errno || *end || end == word || *word == '-')
+		return NULL;
+	return json_integer((json_int_t)number);
+}
+
+/* NULL after a message. */
+static json_t *
+make_request(const struct command *command, char **words)
+{
+	json_t *request = json_pack("{s:s}", "order", command->name);
+	const struct arg *arg = command->args;
+
+	for (; arg->name && *words; arg++, words++) {
+		if (json_object_set_new(request, arg->name, arg_value(arg, *words)) == 0)
+			continue;
+		fprintf(stderr, "weftctl: %s '%s': not a %s\n", arg->name, *words,
+		        arg->is_number ? "number" : "text in UTF-8");
+		json_decref(request);
+		return NULL;
+	}
+	if (arg->name && !arg->optional)
+		fprintf(stderr, "weftctl: %s needs a %s: try --help\n", command->name, arg->name);
+	else if (*words)
+		fprintf(stderr, "weftctl: %s: '%s' is too much: try --help\n", command->name,
+		        *words);
+	else
+		return request;
+	json_decref(request);
+	return NULL;
+}
+
+/* Arrays of a further line go behind those that are there. */
+static void
+merge(json_t *whole, json_t *line)
+{
+	const char *key;
+	json_t *value, *before;
+
+	json_object_foreach(line, key, value)
+	{
+		before = json_object_get(whole, key);
+		if (json_is_array(before) && json_is_array(value))
+			json_array_extend(before, value);
+		else
+			json_object_set(whole, key, value);
+	}
+}
+
+static int
+run(const struct command *command, const struct options *opt, const json_t *request)
+{
+	json_t *whole = json_object(), *line = NULL;
+	bool is_first = true, more = true;
+	struct ask ask;
+	int code = ask_open(&ask, opt->socket);
+
+	if (!code)
+		code = ask_send(&ask, request);
+	for (; !code && more; is_first = false) {
+		code = ask_next(&ask, &line, &more);
+		if (code)
+			break;
+		if (opt->json)
+			merge(whole, line);
+		else
+			command->show(line, is_first, opt->all);
+		json_decref(line);
+	}
+	if (!code && opt->json) {
+		json_dumpf(whole, stdout, JSON_INDENT(2));
+		putchar('\n');
+	}
+	json_decref(whole);
+	ask_close(&ask);
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		perror("weftctl: output");
+		return EXIT_REFUSED;
+	}
+	return code;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct options opt = {0};
+	int code = parse_options(argc, argv, &opt);
+	const struct command *command;
+	json_t *request;
+
+	if (code >= 0)
+		return code;
+	command = find_command(argv[optind]);
+	request = command ? make_request(command, argv + optind + 1) : NULL;
+	if (!request)
+		return EXIT_USAGE;
+	code = run(command, &opt, request);
+	json_decref(request);
+	return code;
+}
