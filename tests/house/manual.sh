@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The manual pages say what the code has: keys with ranges and defaults, engines, counters, options;
 # and the examples show every key.
-#   manual.sh SOURCE_ROOT WEFTD WEFT_RUN TABLES WEFTCTL
+#   manual.sh SOURCE_ROOT TABLES PAGE PROGRAM...
 set -eu
-src=${1:?usage: manual.sh SOURCE_ROOT WEFTD WEFT_RUN TABLES WEFTCTL}
+src=${1:?usage: manual.sh SOURCE_ROOT TABLES PAGE PROGRAM...}
 conf_page=$src/docs/man/weft.conf.5
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -29,7 +29,7 @@ same() {
 same "$scratch/examples" conf/
 
 # What tests/house/tables.c prints; see there.
-"$4" >"$scratch/tables"
+"$2" >"$scratch/tables"
 sed -n 's/^key	[a-z]*	\([a-z_]*\)	.*/\1/p' "$scratch/tables" | sort -u >"$scratch/code"
 same "$scratch/code" "the code"
 sed -n 's/^engine	//p' "$scratch/tables" >"$scratch/engines"
@@ -75,10 +75,9 @@ for name in $(comm -13 "$scratch/counters" "$scratch/counted"); do
 	failed=$((failed + 1))
 done
 
-# options PAGE, and what --help says
-for pair in "weftd.8 $2" "weft-run.1 $3" "weftctl.1 $5"; do
-	# shellcheck disable=SC2086 # two words
-	set -- $pair
+# Options: those of the page and those that --help tells of.
+shift 2
+while [ $# -ge 2 ]; do
 	page=$src/docs/man/$1
 	"$2" --help >"$scratch/help"
 	named=$(sed -n 's/.*Fl -\([a-z-]*\).*/--\1/p' "$page" | sort -u)
@@ -95,6 +94,7 @@ for pair in "weftd.8 $2" "weft-run.1 $3" "weftctl.1 $5"; do
 			failed=$((failed + 1))
 		}
 	done
+	shift 2
 done
 echo "$(wc -l <"$scratch/page") keys, $(wc -l <"$scratch/counters") counters, $failed failed"
 [ "$failed" = 0 ]

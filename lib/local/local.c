@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "local.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t
+pow2(uint32_t n)
+{
+	uint32_t p = 1;
+
+	while (p < n)
+		p *= 2;
+	return p;
+}
+
+static void *
+alloc_ring(size_t header, uint32_t nb_slots, uint32_t stride)
+{
+	size_t size = (header + (size_t)nb_slots * stride + 63) & ~(size_t)63;
+	void *p = aligned_alloc(64, size);
+
+	if (p)
+		memset(p, 0, size);
+	return p;
+}
+
+static int
+open_cq(struct local_cq *c, uint32_t depth, uint64_t cookie)
+{
+	c->nb_slots = pow2(depth);
+	c->ring = alloc_ring(SHM_CQ_SLOTS, c->nb_slots, sizeof(struct shm_cqe));
+	c->cq = c->ring ? cq_create(c->ring, c->nb_slots, 0, cookie, NULL) : NULL;
+	return c->cq ? 0 : -ENOMEM;
+}
+
+static int
+open_wq(struct local_wq *q, uint32_t depth, uint32_t stride)
+{
+	*q = (struct local_wq){.nb_slots = pow2(depth), .stride = stride};
+	q->ring = alloc_ring(SHM_WQ_SLOTS, q->nb_slots, stride);
+	return q->ring ? 0 : -ENOMEM;
+}
+
+static int
+create_qp(struct local_qp *a, const struct local_qp_conf *conf)
+{
+	const struct qp_init init = {
+		.type = conf->type,
+		.pd = conf->pd,
+		.send_cq = a->cq.cq,
+		.recv_cq = a->cq.cq,
+		.cap = {conf->depth, conf->depth, 1, 1, 0},
+		.sq = a->sq.ring,
+		.rq = a->rq.ring,
+		.sq_slots = a->sq.nb_slots,
+		.rq_slots = a->rq.nb_slots,
+		.sq_stride = a->sq.stride,
+		.rq_stride = a->rq.stride,
+		.cookie = conf->cookie,
+	};
+
+	a->qp = qp_create(a->nic, &init);
+	return a->qp ? 0 : -errno;
+}
+
+int
+local_qp_open(struct local_qp *a, struct nic *nic, const struct local_qp_conf *conf)
+{
+	int err;
+
+	*a = (struct local_qp){.nic = nic};
+	err = open_cq(&a->cq, 2 * conf->depth, conf->cookie);
+	if (!err)
+		err = open_wq(&a->sq, conf->depth, sq_stride(1, 0));
+	if (!err)
+		err = open_wq(&a->rq, conf->depth, rq_stride(1));
+	if (!err)
+		err = create_qp(a, conf);
+	if (err)
+		local_qp_close(a);
+	return err;
+}
+
+void
+local_qp_close(struct local_qp *a)
+{
+	if (a->qp)
+		qp_destroy(a->qp);
+	if (a->cq.cq) {
+		int err = cq_destroy(a->cq.cq);
+
+		assert(!err);
+	}
+	free(a->cq.ring);
+	free(a->sq.ring);
+	free(a->rq.ring);
+	*a = (struct local_qp){0};
+}
+
+int
+local_qp_connect(struct local_qp *a, const struct local_peer *peer, uint64_t now_ns)
+{
+	enum {
+		INIT = SHM_QP_STATE | SHM_QP_PKEY_INDEX | SHM_QP_PORT | SHM_QP_ACCESS_FLAGS,
+		RTR = SHM_QP_STATE | SHM_QP_AV | SHM_QP_PATH_MTU | SHM_QP_DEST_QPN | SHM_QP_RQ_PSN |
+		      SHM_QP_MAX_DEST_RD_ATOMIC | SHM_QP_MIN_RNR_TIMER,
+		RTS = SHM_QP_STATE | SHM_QP_SQ_PSN | SHM_QP_TIMEOUT | SHM_QP_RETRY_CNT |
+		      SHM_QP_RNR_RETRY | SHM_QP_MAX_QP_RD_ATOMIC,
+	};
+	static const struct {
+		uint8_t state;
+		uint32_t mask;
+	} steps[] = {{SHM_QPS_INIT, INIT}, {SHM_QPS_RTR, RTR}, {SHM_QPS_RTS, RTS}};
+	struct shm_qp_attr attr = {
+		.path_mtu = peer->path_mtu,
+		.port_num = 1,
+		.timeout = peer->timeout,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.min_rnr_timer = 12, /* 0.64 ms, as perftest and the pingpongs have it */
+		.max_rd_atomic = peer->nb_rd_atomic,
+		.max_dest_rd_atomic = peer->nb_rd_atomic,
+		.access = SHM_ACCESS_LOCAL_WRITE | SHM_ACCESS_REMOTE_WRITE |
+	                  SHM_ACCESS_REMOTE_READ | SHM_ACCESS_REMOTE_ATOMIC,
+		.dest_qpn = peer->qpn,
+		.rq_psn = peer->psn,
+		.sq_psn = peer->own_psn,
+		.av = {.sgid_index = peer->sgid_index, .hop_limit = 64},
+	};
+	int err = 0;
+
+	memcpy(attr.av.dgid, peer->gid.b, sizeof(attr.av.dgid));
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !err; i++) {
+		attr.state = steps[i].state;
+		err = qp_modify(a->qp, &attr, steps[i].mask, now_ns);
+	}
+	return err;
+}
+
+int
+local_mr_open(struct local_mr *m, struct nic *nic, uint32_t pd, void *buf, uint64_t len,
+              uint32_t access)
+{
+	m->seg = (struct mem_seg){.va = (uintptr_t)buf, .len = len, .map = buf};
+	m->mem = (struct mem){.nb_segs = 1, .segs = &m->seg};
+	m->mr = mr_create(nic, pd, access, (uintptr_t)buf, (uintptr_t)buf, len, &m->mem);
+	return m->mr ? 0 : -errno;
+}
+
+void
+local_mr_close(struct local_mr *m, struct nic *nic)
+{
+	if (m->mr) {
+		int err = mr_destroy(nic, m->mr);
+
+		assert(!err);
+	}
+	*m = (struct local_mr){0};
+}
+
+static void
+put(struct local_wq *q, const void *wqe, size_t len, const struct shm_sge *sge)
+{
+	char *slot =
+		(char *)q->ring + SHM_WQ_SLOTS + (size_t)(q->tail & (q->nb_slots - 1)) * q->stride;
+
+	memcpy(slot, wqe, len);
+	memcpy(slot + len, sge, sizeof(*sge));
+	q->tail++;
+}
+
+void
+local_put_send(struct local_qp *a, const struct shm_send_wqe *wqe, const struct shm_sge *sge)
+{
+	assert(wqe->nb_sge == 1);
+	put(&a->sq, wqe, sizeof(*wqe), sge);
+}
+
+void
+local_put_recv(struct local_qp *a, uint64_t wr_id, const struct shm_sge *sge)
+{
+	const struct shm_recv_wqe wqe = {.wr_id = wr_id, .nb_sge = 1};
+
+	put(&a->rq, &wqe, sizeof(wqe), sge);
+}
+
+void
+local_ring(struct local_qp *a, uint64_t now_ns)
+{
+	atomic_store_explicit(&a->sq.ring->ring.tail, a->sq.tail, memory_order_release);
+	atomic_store_explicit(&a->rq.ring->ring.tail, a->rq.tail, memory_order_release);
+	qp_doorbell(a->qp, now_ns);
+}
+
+bool
+local_poll(struct local_cq *c, struct shm_cqe *cqe)
+{
+	if (atomic_load_explicit(&c->ring->ring.tail, memory_order_acquire) == c->head)
+		return false;
+	*cqe = *cq_slot(c->ring, c->nb_slots, c->head);
+	c->head++;
+	atomic_store_explicit(&c->ring->ring.head, c->head, memory_order_release);
+	return true;
+}

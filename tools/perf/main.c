@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "counters.h"
+#include "eal.h"
+#include "logs.h"
+#include "nodes.h"
+#include "options.h"
+#include "run.h"
+
+/* The NIC's driver: nothing is shared, so nobody is to be woken; what fails shows in completions.
+ */
+static void
+notify(void *owner, uint32_t channel, uint64_t cookie)
+{
+	(void)owner;
+	(void)channel;
+	(void)cookie;
+}
+
+static void
+event(void *owner, uint32_t type, uint64_t cookie)
+{
+	(void)owner;
+	(void)type;
+	(void)cookie;
+}
+
+static uint64_t
+unguessable(void)
+{
+	uint64_t x;
+
+	arc4random_buf(&x, sizeof(x));
+	return x;
+}
+
+static const struct nic_driver driver = {.notify = notify, .event = event, .random = unguessable};
+
+static int
+start(struct nodes *nodes, struct load *load, const struct options *opt)
+{
+	const struct eal_conf eal = {
+		.memory_mb = conf_memory_mb(opt->conf),
+		.hugepages = opt->conf->daemon.hugepages,
+		.verbose = opt->verbose,
+	};
+	int err = eal_start(&eal);
+
+	if (err)
+		return err;
+	err = nodes_open(nodes, opt->conf, &driver);
+	if (err)
+		return err;
+	load_init(load, nodes->nics[0]);
+	err = worker_add_node(nodes->worker, &load->node, NULL);
+	return err ? err : nodes_start(nodes);
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct nodes nodes;
+	static struct load load;
+	struct options opt;
+	int code = options_parse(&opt, argc, argv);
+
+	if (code >= 0)
+		return code;
+	logs_start(opt.verbose);
+	code = start(&nodes, &load, &opt) == 0 && perf_run(&opt, &nodes, &load) ? EXIT_SUCCESS
+	                                                                        : EXIT_FAILURE;
+	nodes_stop(&nodes);
+	if (opt.verbose && nodes.nb_nics)
+		counters_print(&nodes, stderr);
+	nodes_free(&nodes);
+	eal_stop();
+	conf_free(opt.conf);
+	return code;
+}

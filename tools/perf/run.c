@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+#include "talk.h"
+
+/*
+ * One test, step by step, on the main thread; the worker is asked to do what belongs to the NIC.
+ * Each step is an object to the other end and one from it, so that both are at the same place.
+ */
+
+/* Grows with any change of what is said. */
+#define PROTOCOL 1
+/* READs and atomics outstanding of a QP. */
+#define NB_RD_ATOMIC WEFT_MAX_RD_ATOMIC
+/* 4.096 us x 2^14 = 67 ms, as perftest. */
+#define TIMEOUT 14
+
+struct run {
+	const struct options *opt;
+	struct worker *worker;
+	struct load *load;
+	struct talk *talk;
+	struct perf_test test;
+	struct perf_result result;
+	uint8_t sgid_index;
+	struct ip_addr peer_gid;
+	const json_t *peer_qps; /* while connecting */
+	uint64_t peer_addr, peer_rkey;
+	uint64_t first, end; /* of the round */
+	int err;
+};
+
+/* ---- what is to be done ---- */
+
+static json_t *
+test_to_json(const struct perf_test *t)
+{
+	return json_pack("{s:i, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:b}", "weft-perf", PROTOCOL,
+	                 "op", perf_op_name(t->op), "size", (json_int_t)t->size, "qps",
+	                 (json_int_t)t->nb_qps, "depth", (json_int_t)t->depth, "iters",
+	                 (json_int_t)t->iters, "seconds", (json_int_t)t->seconds, "lat", t->is_lat,
+	                 "check", t->is_checked);
+}
+
+static bool
+test_from_json(const json_t *j, struct perf_test *t)
+{
+	const char *op = json_string_value(json_object_get(j, "op"));
+	uint64_t size, qps, depth, seconds, version;
+
+	if (!talk_number(j, "weft-perf", PROTOCOL, PROTOCOL, &version) ||
+	    !talk_number(j, "size", 1, PERF_MAX_BYTES, &size) ||
+	    !talk_number(j, "qps", 1, PERF_MAX_QPS, &qps) ||
+	    !talk_number(j, "depth", 1, PERF_MAX_DEPTH, &depth) ||
+	    !talk_number(j, "iters", 0, PERF_MAX_ITERS, &t->iters) ||
+	    !talk_number(j, "seconds", 0, PERF_MAX_SECONDS, &seconds))
+		return false;
+	t->op = perf_op_find(op ? op : "");
+	t->is_lat = json_is_true(json_object_get(j, "lat"));
+	t->is_checked = json_is_true(json_object_get(j, "check"));
+	t->size = (uint32_t)size;
+	t->nb_qps = (uint32_t)qps;
+	t->depth = (uint32_t)depth;
+	t->seconds = (uint32_t)seconds;
+	/* What the client's options do not allow either. */
+	if (t->op != PERF_OP_NB && !t->iters != !t->seconds && !(t->is_lat && t->nb_qps > 1) &&
+	    !(t->is_checked && (t->is_lat || t->seconds)) && !(t->op == PERF_ATOMIC && size != 8))
+		return true;
+	fputs("weft-perf: the client asks for what is no test: the same version there?\n", stderr);
+	return false;
+}
+
+static bool
+agree_test(struct run *r)
+{
+	json_t *j;
+	bool ok;
+
+	if (r->opt->server) {
+		r->test = r->opt->test;
+		return talk_say(r->talk, test_to_json(&r->test));
+	}
+	j = talk_hear(r->talk);
+	ok = j && test_from_json(j, &r->test);
+	json_decref(j);
+	return ok;
+}
+
+/* The larger of both ends' needs, before either takes any. */
+static bool
+plan(struct run *r)
+{
+	uint64_t bytes = load_memory(&r->test);
+
+	if (bytes <= PERF_MAX_MEMORY && load_plan(r->load, &r->test, r->opt->server) == 0)
+		return true;
+	fprintf(stderr,
+	        "weft-perf: %u QPs and messages of %u bytes need %" PRIu64
+	        " MB, more than there is\n",
+	        r->test.nb_qps, r->test.size, bytes >> 20);
+	talk_fail(r->talk, "not enough memory for this test");
+	return false;
+}
+
+/* ---- addresses and path MTU ---- */
+
+static bool
+is_usable(const struct nic *nic, uint32_t i)
+{
+	static const struct ip_addr none;
+
+	return i < nic->nb_gids && memcmp(&nic->gids[i], &none, sizeof(none)) != 0;
+}
+
+/* The address of the TCP connection if it is one of ours, else the first that is not link-local. */
+static bool
+choose_gid(struct run *r)
+{
+	const struct nic *nic = r->load->nic;
+	struct ip_addr own;
+	uint32_t i = 0;
+
+	if (r->opt->gid_index >= 0) {
+		r->sgid_index = (uint8_t)r->opt->gid_index;
+		if (is_usable(nic, r->sgid_index))
+			return true;
+		fprintf(stderr, "weft-perf: there is no GID %u\n", r->sgid_index);
+		return false;
+	}
+	talk_own_ip(r->talk, own.b);
+	while (i < nic->nb_gids && memcmp(&nic->gids[i], &own, sizeof(own)) != 0)
+		i++;
+	if (i == nic->nb_gids)
+		for (i = 1; i < nic->nb_gids && !is_usable(nic, i); i++)
+			;
+	r->sgid_index = i < nic->nb_gids ? (uint8_t)i : 0;
+	return true;
+}
+
+static void
+format_ip(const struct ip_addr *ip, char text[INET6_ADDRSTRLEN])
+{
+	if (ip_addr_is_ipv4(ip))
+		inet_ntop(AF_INET, ip->b + 12, text, INET6_ADDRSTRLEN);
+	else
+		inet_ntop(AF_INET6, ip->b, text, INET6_ADDRSTRLEN);
+}
+
+static bool
+parse_gid(const char *text, struct ip_addr *ip)
+{
+	uint8_t ipv4[4];
+
+	if (text && inet_pton(AF_INET, text, ipv4) == 1) {
+		*ip = (struct ip_addr){0};
+		ip_addr_from_ipv4(ip, ipv4);
+		return true;
+	}
+	return text && inet_pton(AF_INET6, text, ip->b) == 1;
+}
+
+/* ---- QPs ---- */
+
+static void
+open_on_worker(void *arg, uint64_t now_ns)
+{
+	struct run *r = arg;
+
+	(void)now_ns;
+	r->err = load_open(r->load);
+}
+
+static json_t *
+own_end(const struct run *r)
+{
+	const struct load *l = r->load;
+	json_t *qps = json_array();
+	char gid[INET6_ADDRSTRLEN];
+	uint32_t mtu = mtu_bytes(l->nic->active_mtu);
+
+	format_ip(&l->nic->gids[r->sgid_index], gid);
+	for (uint32_t i = 0; i < l->test.nb_qps; i++)
+		json_array_append_new(qps, json_pack("{s:I, s:I}", "qpn",
+		                                     (json_int_t)l->qps[i].app.qp->qpn, "psn",
+		                                     (json_int_t)l->qps[i].psn));
+	if (r->opt->test.mtu && r->opt->test.mtu < mtu)
+		mtu = r->opt->test.mtu;
+	return json_pack("{s:s, s:I, s:I, s:I, s:o}", "gid", gid, "mtu", (json_int_t)mtu, "addr",
+	                 (json_int_t)(uintptr_t)l->mem, "rkey", (json_int_t)l->mr.mr->key, "qps",
+	                 qps);
+}
+
+static uint8_t
+mtu_code_of(uint32_t bytes)
+{
+	uint8_t code = SHM_MTU_256;
+
+	while (code < SHM_MTU_4096 && mtu_bytes(code + 1) <= bytes)
+		code++;
+	return code;
+}
+
+static bool
+take_peer(struct run *r, const json_t *end)
+{
+	uint32_t own = mtu_bytes(r->load->nic->active_mtu);
+	uint64_t mtu;
+
+	if (!parse_gid(json_string_value(json_object_get(end, "gid")), &r->peer_gid)) {
+		fputs("weft-perf: the peer's GID is not one\n", stderr);
+		return false;
+	}
+	r->peer_qps = json_object_get(end, "qps");
+	if (json_array_size(r->peer_qps) != r->test.nb_qps) {
+		fputs("weft-perf: the peer has another number of QPs\n", stderr);
+		return false;
+	}
+	if (!talk_number(end, "mtu", 256, 4096, &mtu) ||
+	    !talk_number(end, "addr", 0, INT64_MAX, &r->peer_addr) ||
+	    !talk_number(end, "rkey", 0, UINT32_MAX, &r->peer_rkey))
+		return false;
+	if (r->opt->test.mtu && r->opt->test.mtu < own)
+		own = r->opt->test.mtu;
+	r->test.mtu = mtu_bytes(mtu_code_of(mtu < own ? (uint32_t)mtu : own));
+	return true;
+}
+
+static void
+connect_on_worker(void *arg, uint64_t now_ns)
+{
+	struct run *r = arg;
+	struct load *l = r->load;
+	const uint64_t part = l->mem_bytes / l->test.nb_qps;
+
+	r->err = 0;
+	for (uint32_t i = 0; i < l->test.nb_qps && !r->err; i++) {
+		const json_t *j = json_array_get(r->peer_qps, i);
+		struct load_qp *q = &l->qps[i];
+		struct local_peer peer = {
+			.gid = r->peer_gid,
+			.own_psn = q->psn,
+			.sgid_index = r->sgid_index,
+			.path_mtu = mtu_code_of(r->test.mtu),
+			.timeout = TIMEOUT,
+			.nb_rd_atomic = NB_RD_ATOMIC,
+		};
+		uint64_t qpn, psn;
+
+		if (!talk_number(j, "qpn", 2, 0xffffff, &qpn) ||
+		    !talk_number(j, "psn", 0, 0xffffff, &psn)) {
+			r->err = -EINVAL;
+			return;
+		}
+		peer.qpn = (uint32_t)qpn;
+		peer.psn = (uint32_t)psn;
+		q->remote_addr = r->peer_addr + i * part;
+		q->remote_rkey = (uint32_t)r->peer_rkey;
+		r->err = local_qp_connect(&q->app, &peer, now_ns);
+	}
+}
+
+static bool
+connect_qps(struct run *r)
+{
+	json_t *end;
+	bool ok;
+
+	worker_call(r->worker, open_on_worker, r);
+	if (r->err) {
+		fprintf(stderr, "weft-perf: %u QPs: %s\n", r->test.nb_qps, strerror(-r->err));
+		talk_fail(r->talk, "can't make the QPs");
+		return false;
+	}
+	if (!choose_gid(r) || !talk_say(r->talk, own_end(r)))
+		return false;
+	end = talk_hear(r->talk);
+	ok = end && take_peer(r, end);
+	if (ok) {
+		worker_call(r->worker, connect_on_worker, r);
+		if (r->err) {
+			fprintf(stderr, "weft-perf: connecting: %s\n", strerror(-r->err));
+			talk_fail(r->talk, "can't connect the QPs");
+			ok = false;
+		}
+	}
+	r->load->test.mtu = r->test.mtu;
+	r->peer_qps = NULL;
+	json_decref(end);
+	return ok;
+}
+
+/* ---- rounds ---- */
+
+static void
+prepare_on_worker(void *arg, uint64_t now_ns)
+{
+	struct run *r = arg;
+
+	load_prepare(r->load, r->first, r->end, now_ns);
+	if (!r->opt->server)
+		load_go(r->load, now_ns);
+}
+
+static void
+go_on_worker(void *arg, uint64_t now_ns)
+{
+	load_go(((struct run *)arg)->load, now_ns);
+}
+
+static void
+stop_on_worker(void *arg, uint64_t now_ns)
+{
+	(void)now_ns;
+	load_stop(((struct run *)arg)->load);
+}
+
+/* Tell the other end that we are here, and wait until it is. */
+static bool
+meet(struct run *r)
+{
+	json_t *j;
+
+	if (!talk_say(r->talk, json_object()))
+		return false;
+	j = talk_hear(r->talk);
+	json_decref(j);
+	return j != NULL;
+}
+
+static bool
+play(struct run *r)
+{
+	struct load *l = r->load;
+
+	if (!r->opt->server)
+		return true;
+	worker_call(r->worker, go_on_worker, r);
+	while (sem_wait(&l->done) < 0)
+		;
+	if (!l->why[0])
+		return true;
+	fprintf(stderr, "weft-perf: %s\n", l->why);
+	talk_fail(r->talk, l->why);
+	return false;
+}
+
+/* Both compare what they got; each learns of the other's. */
+static bool
+compare(struct run *r)
+{
+	uint64_t wrong = r->test.is_checked ? load_verify(r->load) : 0, theirs = 0;
+	json_t *j;
+	bool ok;
+
+	if (!talk_say(r->talk, json_pack("{s:I}", "wrong", (json_int_t)wrong)))
+		return false;
+	j = talk_hear(r->talk);
+	ok = j && talk_number(j, "wrong", 0, INT64_MAX, &theirs);
+	json_decref(j);
+	if (ok && wrong + theirs == 0)
+		return true;
+	if (ok)
+		fprintf(stderr,
+		        "weft-perf: %" PRIu64 " messages of %" PRIu64 " to %" PRIu64
+		        " of each QP have wrong bytes\n",
+		        wrong + theirs, r->first, r->end - 1);
+	return false;
+}
+
+static bool
+run_rounds(struct run *r)
+{
+	uint64_t round = load_round(&r->test), all = r->test.iters ? r->test.iters : UINT64_MAX;
+
+	for (r->first = 0; r->first < all; r->first = r->end) {
+		r->end = all - r->first < round ? all : r->first + round;
+		r->load->first = r->first;
+		r->load->end = r->end;
+		if (r->test.is_checked)
+			load_fill(r->load);
+		worker_call(r->worker, prepare_on_worker, r);
+		if (!meet(r) || !play(r) || !meet(r))
+			return false;
+		worker_call(r->worker, stop_on_worker, r);
+		if (!compare(r))
+			return false;
+		if (r->end == UINT64_MAX)
+			break;
+	}
+	return true;
+}
+
+/* ---- results ---- */
+
+static void
+sum_up(struct run *r)
+{
+	struct load *l = r->load;
+
+	r->result.iters = l->nb_total;
+	r->result.ns = l->spent_ns ? l->spent_ns : 1;
+	r->result.peak_bps = 8e9 * (double)l->nb_total * r->test.size / (double)r->result.ns;
+	if (l->peak_bps > r->result.peak_bps)
+		r->result.peak_bps = l->peak_bps;
+	if (l->nb_samples)
+		report_latency(&r->result, l->samples_ns, l->nb_samples);
+}
+
+static void
+tell(struct run *r)
+{
+	char own[INET6_ADDRSTRLEN], peer[INET6_ADDRSTRLEN];
+	json_t *j;
+
+	if (r->opt->json) {
+		j = report_json(&r->test, &r->result);
+		json_dumpf(j, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+		putchar('\n');
+		json_decref(j);
+		return;
+	}
+	format_ip(&r->load->nic->gids[r->sgid_index], own);
+	format_ip(&r->peer_gid, peer);
+	report_test(&r->test, own, peer);
+	report_result(&r->test, &r->result, r->opt->gbits);
+}
+
+static void
+close_on_worker(void *arg, uint64_t now_ns)
+{
+	(void)now_ns;
+	load_close(((struct run *)arg)->load);
+}
+
+bool
+perf_run(const struct options *opt, struct nodes *nodes, struct load *load)
+{
+	struct run r = {.opt = opt, .worker = nodes->worker, .load = load};
+	bool ok;
+
+	if (!opt->server) {
+		printf(" waiting for a client at TCP port %u\n", opt->tcp_port);
+		fflush(stdout);
+	}
+	r.talk =
+		opt->server ? talk_connect(opt->server, opt->tcp_port) : talk_accept(opt->tcp_port);
+	ok = r.talk && agree_test(&r) && plan(&r) && connect_qps(&r) && run_rounds(&r);
+	/* Nobody leaves while the other end may still need an answer. */
+	ok = ok && meet(&r);
+	if (ok && opt->server) {
+		sum_up(&r);
+		tell(&r);
+	} else if (ok) {
+		printf(" %s: done%s\n", talk_peer(r.talk),
+		       r.test.is_checked ? ", every byte as it should be" : "");
+	}
+	worker_call(nodes->worker, close_on_worker, &r);
+	talk_close(r.talk);
+	load_fini(load);
+	return ok;
+}
