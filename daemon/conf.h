@@ -30,7 +30,8 @@
 
 /** What a node is attached to. Names: port_kinds in conf_port.c; opened by ports.c. */
 enum port_kind {
-	PORT_RING, /**< one of the two ends of a link between nodes of this process */
+	PORT_RING,      /**< one of the two ends of a link between nodes of this process */
+	PORT_AF_PACKET, /**< an interface of the kernel, shared with it, by a packet socket */
 };
 
 /** Bytes of the longest port: those of a path of a socket, and some. */
@@ -71,6 +72,7 @@ struct conf_nic {
 	uint32_t nb_ips;
 	uint8_t mac[6];
 	bool has_traffic_class;
+	bool on_interface; /**< of the kernel: mac, ips and mtu are as that had them */
 	struct conf_nic_numbers num;
 	struct fault_params fault;
 	bool has_fault; /**< some fault can happen */

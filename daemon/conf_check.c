@@ -90,7 +90,7 @@ check_macs(struct conf_reader *r)
 	for (uint32_t i = 0; i < conf->nb_nics; i++) {
 		struct conf_nic *nic = &conf->nics[i];
 
-		for (uint32_t attempt = 0; !nic->mac_line; attempt++) {
+		for (uint32_t attempt = 0; !nic->mac_line && !nic->on_interface; attempt++) {
 			derive_mac(nic, attempt);
 			if (!other_with_mac(conf, nic))
 				break;
@@ -116,9 +116,9 @@ check_nic(struct conf_reader *r, struct conf_nic *nic)
 
 	if (!nic->port.line)
 		conf_error(r, nic->line, "[nic %s] has no port", nic->name);
-	if (!nic->ip_line)
+	if (!nic->ip_line && !nic->on_interface)
 		conf_error(r, nic->line, "[nic %s] has no ip", nic->name);
-	else if (nic->nb_ips == 0 && r->nb_errors == 0)
+	else if (nic->ip_line && nic->nb_ips == 0 && r->nb_errors == 0)
 		conf_error(r, nic->ip_line, "ip is empty");
 	if (nic->bind.rel == reliability_find("none"))
 		conf_error(r, nic->bind.line,
@@ -191,6 +191,7 @@ conf_check(struct conf_reader *r)
 
 	if (conf->nb_nics + conf->nb_switches == 0 && !conf_is_partial(r))
 		conf_error(r, r->line, "neither a [nic NAME] nor a [switch NAME]: nothing to run");
+	conf_check_interfaces(r);
 	for (uint32_t i = 0; i < conf->nb_nics; i++)
 		check_nic(r, &conf->nics[i]);
 	for (uint32_t i = 0; i < conf->nb_switches; i++) {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "conf_read.h"
+#include "kernel_if.h"
 
 /* How a port is written: KIND:ARG. */
 
@@ -10,6 +11,7 @@ struct port_kind_desc {
 	const char *arg; /**< what ARG is, for messages */
 	/** Check ARG and take it over; false after conf_error. */
 	bool (*read)(struct conf_reader *r, const char *text, struct conf_port *port);
+	bool is_interface; /**< of the kernel */
 };
 
 static bool
@@ -19,8 +21,23 @@ read_ring(struct conf_reader *r, const char *text, struct conf_port *port)
 	return conf_name(r, "ring", text, port->arg);
 }
 
+/* Whether there is such an interface is looked up later, and by the port. */
+static bool
+read_interface(struct conf_reader *r, const char *text, struct conf_port *port)
+{
+	size_t len = strlen(text);
+
+	if (len == 0 || len >= KERNEL_IF_NAME_LEN || strchr(text, '/')) {
+		conf_error(r, r->line, "'%s' cannot be the name of an interface", text);
+		return false;
+	}
+	memcpy(port->arg, text, len + 1);
+	return true;
+}
+
 static const struct port_kind_desc port_kinds[] = {
 	[PORT_RING] = {"ring", "NAME", read_ring},
+	[PORT_AF_PACKET] = {"af_packet", "INTERFACE", read_interface, .is_interface = true},
 };
 
 #define NB_KINDS (sizeof(port_kinds) / sizeof(port_kinds[0]))
@@ -29,6 +46,12 @@ const char *
 conf_port_kind(const struct conf_port *port)
 {
 	return port_kinds[port->kind].name;
+}
+
+bool
+conf_port_is_interface(const struct conf_port *port)
+{
+	return port_kinds[port->kind].is_interface;
 }
 
 static void

@@ -51,7 +51,7 @@ open_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c,
 		return err;
 	}
 	nodes->nb_nics++;
-	err = port_open(&c->port, c->has_fault ? &c->fault : NULL, nodes->pool,
+	err = port_open(&c->port, KERNEL_TAKE_ROCE, c->has_fault ? &c->fault : NULL, nodes->pool,
 	                &nodes->host_ports[i]);
 	if (err)
 		return err;
@@ -75,7 +75,8 @@ open_switch(struct nodes *nodes, const struct conf_switch *c)
 	nodes->switches[i].node.name = c->name;
 	nodes->nb_switches++;
 	for (uint32_t p = 0; p < c->nb_ports; p++) {
-		err = port_open(&c->ports[p], NULL, nodes->pool, &nodes->switch_ports[i][p]);
+		err = port_open(&c->ports[p], KERNEL_TAKE_ALL, NULL, nodes->pool,
+		                &nodes->switch_ports[i][p]);
 		if (err)
 			return err;
 	}

@@ -47,6 +47,7 @@ struct port {
 	/** Kept by the kind itself. */
 	struct {
 		uint64_t rx_packets, rx_bytes;
+		uint64_t rx_dropped; /**< frames that no packet can hold, or that came damaged */
 		uint64_t tx_packets, tx_bytes;
 		uint64_t tx_dropped; /**< frames taken that could not go: no peer, no link */
 	} stats;

@@ -10,6 +10,8 @@
 #include "opcode.h"
 
 #define UDP_PORT_ROCE 4791
+/** Reserved for HELLO, by which daemons will agree about framings. Source: our choice. */
+#define UDP_PORT_HELLO 61791
 #define PKEY_DEFAULT 0xffff
 /** QPN of the general services interface (GSI). */
 #define QPN_GSI 1

@@ -102,8 +102,10 @@ run_for() {
 }
 
 # daemon_start NAME CONF: weftd in the background, its pid in $daemon_pid, its output in NAME.
+# $e2e_inside: words in front of it, 'ip netns exec NAMESPACE'.
 daemon_start() {
-	"$WEFTD" "$2" >>"$e2e_dir/$1" 2>&1 &
+	# shellcheck disable=SC2086 # words
+	${e2e_inside-} "$WEFTD" "$2" >>"$e2e_dir/$1" 2>&1 &
 	daemon_pid=$!
 	e2e_pids="$e2e_pids $daemon_pid"
 }
