@@ -76,7 +76,7 @@ wire_path_init(struct wire_path *path, const struct wire_addr *addr)
 	path->len = (uint8_t)(p - path->hdr);
 
 	memcpy(headers, path->hdr + path->l3_off, path->len - path->l3_off);
-	memcpy(headers + path->len - path->l3_off, no_bth, BTH_LEN);
+	memcpy(headers + (path->len - path->l3_off), no_bth, BTH_LEN);
 	icrc_block(path->icrc_block, headers, path->ipv6);
 }
 

@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+uint8_t pair_timeout = 14;
+
 static struct ibv_context *
 open_device(const char *name)
 {
@@ -51,8 +53,8 @@ end_new_qp(struct end *end, enum ibv_qp_type type)
 	must(end->qp);
 }
 
-static void
-open_end(struct end *end, const char *device, enum ibv_qp_type type)
+void
+end_open(struct end *end, const char *device, enum ibv_qp_type type)
 {
 	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 	                   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND;
@@ -74,8 +76,8 @@ open_end(struct end *end, const char *device, enum ibv_qp_type type)
 	end_new_qp(end, type);
 }
 
-static void
-close_end(struct end *end)
+void
+end_close(struct end *end)
 {
 	if (end->qp)
 		must(ibv_destroy_qp(end->qp) == 0);
@@ -93,20 +95,20 @@ void
 pair_open(struct pair *pair, const char *dev_a, const char *dev_b, enum ibv_qp_type type)
 {
 	memset(pair, 0, sizeof(*pair));
-	open_end(&pair->a, dev_a, type);
-	open_end(&pair->b, dev_b, type);
+	end_open(&pair->a, dev_a, type);
+	end_open(&pair->b, dev_b, type);
 	pair_connect(pair);
 }
 
 void
 pair_close(struct pair *pair)
 {
-	close_end(&pair->a);
-	close_end(&pair->b);
+	end_close(&pair->a);
+	end_close(&pair->b);
 }
 
-static void
-connect_end(struct end *end, const struct end *peer)
+void
+end_connect(struct end *end, const struct end *peer)
 {
 	struct ibv_qp_attr attr = {
 		.port_num = 1,
@@ -120,7 +122,7 @@ connect_end(struct end *end, const struct end *peer)
 		.max_rd_atomic = 8,
 		.max_dest_rd_atomic = 8,
 		.min_rnr_timer = 12,
-		.timeout = 14,
+		.timeout = pair_timeout,
 		.retry_cnt = 7,
 		.rnr_retry = 7,
 		.ah_attr =
@@ -155,8 +157,8 @@ connect_end(struct end *end, const struct end *peer)
 void
 pair_connect(struct pair *pair)
 {
-	connect_end(&pair->a, &pair->b);
-	connect_end(&pair->b, &pair->a);
+	end_connect(&pair->a, &pair->b);
+	end_connect(&pair->b, &pair->a);
 }
 
 void

@@ -40,6 +40,15 @@ struct pair {
 	struct end a, b;
 };
 
+/** Code of the time that a QP waits for an answer, 4.096 us x 2^this; for whoever connects next. */
+extern uint8_t pair_timeout;
+
+/** One end alone, not connected. */
+void end_open(struct end *end, const char *device, enum ibv_qp_type type);
+void end_close(struct end *end);
+/** Bring its QP, in whatever state, to RTS towards a peer of which qp->qp_num and gid are known. */
+void end_connect(struct end *end, const struct end *peer);
+
 /** Open both and make a connected QP of this type at each end. */
 void pair_open(struct pair *pair, const char *dev_a, const char *dev_b, enum ibv_qp_type type);
 void pair_close(struct pair *pair);
