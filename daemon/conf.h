@@ -26,7 +26,7 @@
 #define CONF_MAX_PORTS 64
 #define CONF_MAX_PEERS 256
 /** Addresses of one NIC: the GID table without the link-local entry. */
-#define CONF_MAX_IPS (NIC_MAX_GIDS - 1)
+#define CONF_MAX_IPS (GID_TABLE_MAX - 1)
 
 /** What a node is attached to. Names: port_kinds in conf_port.c; opened by ports.c. */
 enum port_kind {

@@ -42,6 +42,7 @@ struct device {
 	uint64_t guid;
 	struct nic *nic;
 	struct worker *worker;
+	struct list clients; /**< that have it open; the worker's */
 	uint32_t nb_qps;
 	struct claim claim;
 };

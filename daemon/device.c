@@ -74,6 +74,8 @@ add_to_worker(void *arg, uint64_t now_ns)
 
 	op->client->bells.rung_ns = now_ns;
 	op->err = -worker_add_client(op->client->device->worker, &op->client->bells);
+	if (!op->err)
+		list_add_tail(&op->client->device->clients, &op->client->device_link);
 }
 
 static void
@@ -82,6 +84,7 @@ del_from_worker(void *arg, uint64_t now_ns)
 	struct client *client = arg;
 
 	(void)now_ns;
+	list_del(&client->device_link);
 	worker_del_client(client->device->worker, &client->bells);
 }
 
@@ -111,6 +114,7 @@ open_device(struct client *client, struct device *device, int *events_fd)
 	err = mailbox_open(&client->events, client, OUTBOX_EVENTS, events_fd);
 	if (err)
 		goto no_events;
+	outbox_mark_init(&client->port_events, &client->events.box, 1);
 	worker_call(device->worker, add_to_worker, &op);
 	err = op.err;
 	if (!err)
@@ -163,8 +167,8 @@ handle_open(struct request *req)
 	memset(&opened->arena_bytes, 0, sizeof(*opened) - sizeof(opened->hdr));
 	opened->arena_bytes = ARENA_BYTES;
 	opened->guid = device->guid;
-	memcpy(opened->mac, device->nic->conf.mac, sizeof(opened->mac));
-	opened->nb_gids = (uint16_t)device->nic->nb_gids;
+	memcpy(opened->mac, device->nic->self.mac, sizeof(opened->mac));
+	opened->nb_gids = (uint16_t)device->nic->gids.len;
 	opened->max_qp_total = CONTROL_MAX_QP_TOTAL;
 	opened->max_mr_size = MR_MAX_BYTES;
 	opened->pid = (uint32_t)getpid();
@@ -199,7 +203,7 @@ handle_query_port(struct request *req)
 	struct ctl_port *port = &req->msg->port;
 
 	memset(&port->state, 0, sizeof(*port) - sizeof(port->hdr));
-	port->state = SHM_PORT_ACTIVE;
+	port->state = nic->is_up ? SHM_PORT_ACTIVE : SHM_PORT_DOWN;
 	port->max_mtu = SHM_MTU_4096;
 	port->active_mtu = nic->active_mtu;
 	port->speed_mbps = (uint32_t)(nic->conf.line_rate_bps / 1000000);
@@ -207,17 +211,23 @@ handle_query_port(struct request *req)
 	return 0;
 }
 
+/* The table changes by calls of this thread only. */
 int
 handle_query_gid(struct request *req)
 {
-	static const struct ip_addr empty;
-	const struct nic *nic = req->client->device->nic;
-	struct ctl_gid *gid = &req->msg->gid;
-	uint32_t index = gid->index;
+	const struct gid_table *gids = &req->client->device->nic->gids;
+	struct ctl_gid *msg = &req->msg->gid;
+	const struct gid *gid = gid_at(gids, msg->index);
+	uint32_t index = msg->index;
 
-	if (index >= nic->nb_gids)
+	if (index >= gids->len)
 		return EINVAL;
-	memcpy(gid->gid, nic->gids[index].b, sizeof(gid->gid));
-	gid->valid = memcmp(&nic->gids[index], &empty, sizeof(empty)) != 0;
+	memset(&msg->index, 0, sizeof(*msg) - sizeof(msg->hdr));
+	msg->index = index;
+	if (!gid)
+		return 0;
+	msg->valid = 1;
+	msg->ifindex = gid->ifindex;
+	memcpy(msg->gid, gid->ip.b, sizeof(msg->gid));
 	return 0;
 }

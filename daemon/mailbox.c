@@ -78,6 +78,24 @@ event(void *owner, uint32_t type, uint64_t cookie)
 	mailbox_send(owner, type);
 }
 
+/* Of up and down only the last is of interest to one who has read neither. */
+static void
+port_event(void *owner, uint32_t type)
+{
+	struct device *device = owner;
+
+	for (struct list *l = device->clients.next; l != &device->clients; l = l->next) {
+		struct outbox_mark *mark =
+			&container_of(l, struct client, device_link)->port_events;
+
+		if (type == SHM_EVENT_PORT_ACTIVE)
+			outbox_cancel(mark, SHM_EVENT_PORT_ERR);
+		if (type == SHM_EVENT_PORT_ERR)
+			outbox_cancel(mark, SHM_EVENT_PORT_ACTIVE);
+		mailbox_send(mark, type);
+	}
+}
+
 static uint64_t
 unguessable(void)
 {
@@ -90,5 +108,6 @@ unguessable(void)
 const struct nic_driver client_driver = {
 	.notify = notify,
 	.event = event,
+	.port_event = port_event,
 	.random = unguessable,
 };

@@ -142,6 +142,7 @@ make_devices(struct daemon *d)
 	for (uint32_t i = 0; i < conf->nb_nics; i++) {
 		d->devices[i].name = conf->nics[i].name;
 		d->devices[i].guid = guid_of(conf->nics[i].mac);
+		list_init(&d->devices[i].clients);
 	}
 	return 0;
 }
@@ -172,6 +173,7 @@ fill_devices(struct daemon *d)
 	for (uint32_t i = 0; i < d->conf->nb_nics; i++) {
 		d->devices[i].nic = d->nodes.nics[i];
 		d->devices[i].worker = d->nodes.worker;
+		d->devices[i].nic->conf.owner = &d->devices[i];
 	}
 }
 

@@ -66,6 +66,16 @@ outbox_send(struct outbox_mark *mark, uint32_t type)
 	return false;
 }
 
+/* One of those that wait no longer does. */
+static void
+remove_type(struct outbox_mark *mark, uint32_t i)
+{
+	mark->nb_types--;
+	memmove(mark->types + i, mark->types + i + 1, mark->nb_types - i);
+	if (mark->nb_types == 0)
+		list_del(&mark->link);
+}
+
 bool
 outbox_flush(struct outbox *box)
 {
@@ -75,12 +85,18 @@ outbox_flush(struct outbox *box)
 
 		if (!try_send(mark, mark->types[0]))
 			return false;
-		mark->nb_types--;
-		memmove(mark->types, mark->types + 1, mark->nb_types);
-		if (mark->nb_types == 0)
-			list_del(&mark->link);
+		remove_type(mark, 0);
 	}
 	return list_is_empty(&box->waiting);
+}
+
+void
+outbox_cancel(struct outbox_mark *mark, uint32_t type)
+{
+	const uint8_t *at = memchr(mark->types, (int)type, mark->nb_types);
+
+	if (at)
+		remove_type(mark, (uint32_t)(at - mark->types));
 }
 
 void

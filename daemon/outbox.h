@@ -62,6 +62,9 @@ bool outbox_send(struct outbox_mark *mark, uint32_t type);
 /** Send what waits, or a part of it. @return true if nothing waits any more. */
 bool outbox_flush(struct outbox *box);
 
+/** What happened since has made this message untrue: it is not sent if it still waits. */
+void outbox_cancel(struct outbox_mark *mark, uint32_t type);
+
 /** The object ends: what it had to say is not sent any more. */
 void outbox_forget(struct outbox_mark *mark);
 

@@ -34,9 +34,9 @@ json_mac(const uint8_t mac[6])
 /* What may change of a NIC. */
 struct nic_copy {
 	const struct nic *nic;
-	struct port *const *port;
-	struct ip_addr gids[NIC_MAX_GIDS];
-	uint32_t nb_gids;
+	struct gid_table gids;
+	uint8_t mac[6];
+	uint32_t ip_mtu_bytes;
 	uint8_t active_mtu;
 	uint32_t nb_qps;
 	bool is_down;
@@ -48,24 +48,27 @@ copy_nic(void *arg, uint64_t now_ns)
 	struct nic_copy *c = arg;
 
 	(void)now_ns;
-	memcpy(c->gids, c->nic->gids, sizeof(c->gids));
-	c->nb_gids = c->nic->nb_gids;
+	c->gids = c->nic->gids;
+	memcpy(c->mac, c->nic->self.mac, sizeof(c->mac));
+	c->ip_mtu_bytes = c->nic->ip_mtu_bytes;
 	c->active_mtu = c->nic->active_mtu;
 	c->nb_qps = c->nic->qps.nb_objs;
-	c->is_down = (*c->port)->is_down;
+	c->is_down = !c->nic->is_up;
 }
 
-/* Index and address of each GID that is not empty. */
+/* Index, address and VLAN of each GID that is not empty. */
 static json_t *
 json_gids(const struct nic_copy *c)
 {
-	static const struct ip_addr empty;
 	json_t *gids = json_array();
 
-	for (uint32_t i = 0; i < c->nb_gids; i++) {
-		if (memcmp(&c->gids[i], &empty, sizeof(empty)) != 0)
-			json_array_append_new(gids, json_pack("{s:i, s:o}", "index", (int)i,
-			                                      "address", json_ip(&c->gids[i])));
+	for (uint32_t i = 0; i < c->gids.nb_used; i++) {
+		const struct gid *gid = gid_at(&c->gids, i);
+
+		if (gid)
+			json_array_append_new(gids, json_pack("{s:i, s:o, s:i}", "index", (int)i,
+			                                      "address", json_ip(&gid->ip), "vlan",
+			                                      (int)gid->vlan));
 	}
 	return gids;
 }
@@ -82,13 +85,13 @@ static json_t *
 json_nic(const struct report *report, uint32_t i)
 {
 	const struct conf_nic *conf = &report->conf->nics[i];
-	struct nic_copy c = {.nic = report->nodes->nics[i], .port = &report->nodes->host_ports[i]};
+	struct nic_copy c = {.nic = report->nodes->nics[i]};
 
 	worker_call(report->nodes->worker, copy_nic, &c);
 	return json_pack("{s:s, s:s, s:[o], s:o, s:o, s:i, s:i, s:I, s:s, s:s, s:s, s:i}", "name",
 	                 conf->name, "kind", "nic", "ports", json_port(&conf->port, c.is_down),
-	                 "mac", json_mac(conf->mac), "gids", json_gids(&c), "mtu",
-	                 (int)conf->num.mtu, "path_mtu", (int)mtu_bytes(c.active_mtu), "rate_bps",
+	                 "mac", json_mac(c.mac), "gids", json_gids(&c), "mtu", (int)c.ip_mtu_bytes,
+	                 "path_mtu", (int)mtu_bytes(c.active_mtu), "rate_bps",
 	                 (json_int_t)conf->num.rate_bps, "reliability", conf->bind.rel->info.name,
 	                 "cc", conf->bind.cc->info.name, "lb", conf->bind.lb->info.name, "qps",
 	                 (int)c.nb_qps);

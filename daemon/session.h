@@ -53,7 +53,9 @@ struct client {
 	struct device *device; /**< NULL before CTL_OPEN; the rest is valid after it */
 	int mem_fd;            /**< the application's memory, -1 = none */
 	struct arena arena;
+	struct list device_link; /**< of device.clients; the worker's */
 	struct mailbox events;
+	struct outbox_mark port_events; /**< of the port and its GIDs */
 	struct bell_client bells;
 	struct nic_client turns;               /**< of its QPs, on the device */
 	struct keytab objs[OBJ_NB];            /**< handle -> object */

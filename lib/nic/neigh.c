@@ -5,29 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "neigh_map.h"
-#include "neigh_msg.h"
+#include "neigh_table.h"
 
-#define VLAN_ID_MASK 0xfff
+/* Which neighbours there are, and when each is asked for. */
+
 /* A tick of 1 ms: asking has time. */
 #define TICK_SHIFT 20
 /* Without a packet for a question, try again after this. */
 #define RETRY_NS UINT64_C(1000000)
-
-/* The group of all IPv6 nodes: RFC 2464, section 7, of ff02::1. */
-static const uint8_t all_nodes_mac[6] = {0x33, 0x33, [5] = 1};
-
-struct neigh_table {
-	const struct neigh_self *self;
-	struct pkt_pool *pool;
-	struct neigh_stats stats;
-	struct wheel wheel;
-	struct neigh_map map;
-	struct list due;
-	struct pkt_queue answers;
-	uint64_t answers_since_ns; /* begin of the interval that nb_answers counts */
-	uint32_t nb_answers;
-};
 
 const struct stat_desc neigh_stat_descs[] = {
 	{"neigh_rx_questions", offsetof(struct neigh_stats, rx_questions)},
@@ -75,27 +60,15 @@ neigh_destroy(struct neigh_table *t)
 	free(t);
 }
 
-static bool
-is_same_ip(const struct ip_addr *a, const struct ip_addr *b)
-{
-	return memcmp(a->b, b->b, sizeof(a->b)) == 0;
-}
-
-static bool
-is_own_ip(const struct neigh_table *t, const struct ip_addr *ip)
-{
-	for (uint32_t i = 0; i < t->self->nb_ips; i++)
-		if (is_same_ip(&t->self->ips[i], ip))
-			return true;
-	return false;
-}
-
 /* Generations go on when an entry changes hands: whoever kept an old one sees it. */
 static void
 entry_reset(struct neigh_table *t, struct neigh_entry *e)
 {
-	e->n = (struct neigh){.ip = e->n.ip, .generation = e->n.generation + 1};
-	e->is_own = is_own_ip(t, &e->n.ip);
+	e->n = (struct neigh){.ip = e->n.ip,
+	                      .vlan = e->n.vlan,
+	                      .generation = e->n.generation + 1,
+	                      .nb_refs = e->n.nb_refs};
+	e->is_own = gid_find(t->self->gids, &e->n.ip, e->n.vlan) != NULL;
 	e->wanted_ns = 0;
 	if (e->is_own) {
 		e->n.valid = true;
@@ -111,12 +84,19 @@ ask_interval_ns(const struct neigh *n)
 	return !n->valid && n->nb_asked <= NEIGH_ASK_FAST ? NEIGH_ASK_NS : NEIGH_ASK_SLOW_NS;
 }
 
+/* Not asked for, until somebody says when. */
+static void
+entry_rest(struct neigh_table *t, struct neigh_entry *e)
+{
+	list_del(&e->due);
+	wheel_cancel(&t->wheel, &e->timer);
+}
+
 /* The wheel would be up to a tick late for what can go now. */
 static void
 entry_ask_at(struct neigh_table *t, struct neigh_entry *e, uint64_t due_ns, uint64_t now_ns)
 {
-	list_del(&e->due);
-	wheel_cancel(&t->wheel, &e->timer);
+	entry_rest(t, e);
 	if (due_ns <= now_ns)
 		list_add_tail(&t->due, &e->due);
 	else
@@ -137,12 +117,12 @@ entry_use(struct neigh_table *t, struct neigh_entry *e, uint64_t now_ns)
 }
 
 struct neigh *
-neigh_get(struct neigh_table *t, const struct ip_addr *ip, uint64_t now_ns)
+neigh_get(struct neigh_table *t, const struct ip_addr *ip, uint16_t vlan, uint64_t now_ns)
 {
-	struct neigh_entry *e = neigh_map_find(&t->map, ip);
+	struct neigh_entry *e = neigh_map_find(&t->map, ip, vlan);
 
 	if (!e) {
-		e = neigh_map_add(&t->map, ip);
+		e = neigh_map_add(&t->map, ip, vlan);
 		if (!e)
 			return NULL;
 		entry_reset(t, e);
@@ -162,8 +142,7 @@ neigh_put(struct neigh_table *t, struct neigh *n)
 	assert(n->nb_refs > 0);
 	if (--n->nb_refs > 0)
 		return;
-	list_del(&e->due);
-	wheel_cancel(&t->wheel, &e->timer);
+	entry_rest(t, e);
 	list_add_tail(&t->map.idle, &e->idle);
 }
 
@@ -180,181 +159,95 @@ neigh_want(struct neigh_table *t, struct neigh *n, uint64_t now_ns)
 		entry_ask_at(t, e, n->asked_ns + ask_interval_ns(n), now_ns);
 }
 
-/* Somebody says that an address of the table is at mac. */
-static void
-entry_learn(struct neigh_table *t, struct neigh_entry *e, const struct neigh_msg *msg,
-            uint64_t now_ns)
+bool
+neigh_entry_learn(struct neigh_table *t, struct neigh_entry *e, const uint8_t mac[6], bool is_weak,
+                  uint64_t now_ns)
 {
 	struct neigh *n = &e->n;
-	bool is_change = n->valid && memcmp(n->mac, msg->mac, 6) != 0;
+	bool is_change = n->valid && memcmp(n->mac, mac, 6) != 0;
 
-	if (is_change && msg->is_weak)
-		return;
-	t->stats.rx_answers++;
+	if (is_change && is_weak)
+		return false;
 	t->stats.mac_changes += is_change;
 	if (is_change || !n->valid)
 		n->generation++;
-	memcpy(n->mac, msg->mac, 6);
+	memcpy(n->mac, mac, 6);
 	n->valid = true;
 	n->confirmed_ns = now_ns;
 	n->nb_asked = 0;
 	if (n->nb_refs > 0)
 		entry_ask_at(t, e, now_ns + NEIGH_REFRESH_NS, now_ns);
+	return true;
 }
 
-static struct pkt *
-build(struct neigh_table *t, struct neigh_msg *msg)
-{
-	struct pkt *p;
-
-	if (t->pool->alloc(t->pool, &p, 1) == 0)
-		return NULL;
-	memcpy(msg->mac, t->self->mac, 6);
-	memcpy(msg->eth_src, t->self->mac, 6);
-	msg->has_vlan = t->self->has_vlan;
-	msg->vlan_tci = t->self->vlan_tci;
-	p->len = neigh_msg_build(p->data, msg);
-	return p;
-}
-
-/* At most so many answers in an interval: a flood of questions gets no flood of answers. */
 static void
-answer(struct neigh_table *t, struct neigh_msg *msg, uint64_t now_ns)
+entry_lose(struct neigh_table *t, struct neigh_entry *e)
 {
-	struct pkt *p = NULL;
-
-	if (now_ns - t->answers_since_ns >= NEIGH_ANSWER_NS) {
-		t->answers_since_ns = now_ns;
-		t->nb_answers = 0;
-	}
-	if (t->nb_answers < NEIGH_ANSWERS_MAX && t->answers.nb_pkts < NEIGH_ANSWERS_MAX)
-		p = build(t, msg);
-	if (!p) {
-		t->stats.tx_limited++;
-		return;
-	}
-	t->nb_answers++;
-	pkt_queue_push(&t->answers, p);
-}
-
-/* One who has no address yet hears the answer as a member of all nodes, or by its MAC. */
-static void
-answer_question(struct neigh_table *t, const struct neigh_msg *question, uint64_t now_ns)
-{
-	bool is_probe = ip_addr_is_unspecified(&question->sender);
-	struct neigh_msg msg = {
-		.sender = question->target,
-		.target = question->sender,
-		.is_solicited = !is_probe,
-	};
-
-	t->stats.rx_questions++;
-	if (is_probe && !ip_addr_is_ipv4(&question->target))
-		memcpy(msg.eth_dst, all_nodes_mac, 6);
-	else
-		memcpy(msg.eth_dst, question->has_mac ? question->mac : question->eth_src, 6);
-	answer(t, &msg, now_ns);
+	e->n.valid = false;
+	e->n.generation++;
+	t->stats.lost++;
 }
 
 void
-neigh_announce(struct neigh_table *t, uint64_t now_ns)
+neigh_set(struct neigh_table *t, const struct ip_addr *ip, uint16_t vlan, const uint8_t *mac,
+          uint64_t now_ns)
 {
-	for (uint32_t i = 0; i < t->self->nb_ips; i++) {
-		const struct ip_addr *ip = &t->self->ips[i];
-		struct neigh_msg msg = {
-			.is_question = ip_addr_is_ipv4(ip), .sender = *ip, .target = *ip};
+	struct neigh_entry *e = neigh_map_find(&t->map, ip, vlan);
 
-		if (msg.is_question)
-			neigh_msg_group(msg.eth_dst, ip);
-		else
-			memcpy(msg.eth_dst, all_nodes_mac, 6);
-		answer(t, &msg, now_ns);
+	if (!e || e->is_own)
+		return;
+	t->stats.rx_answers++;
+	if (mac) {
+		neigh_entry_learn(t, e, mac, false, now_ns);
+	} else if (e->n.valid) {
+		/* The timer is that of a refresh: who wants it asks anew. */
+		entry_rest(t, e);
+		entry_lose(t, e);
 	}
 }
 
-/* Ours, and not an echo of ours; untagged is VLAN 0. */
-static bool
-is_for_us(const struct neigh_table *t, const struct neigh_msg *msg)
+/* An own address neither asks nor is asked for; one that was ours is a stranger's from now on. */
+static void
+entry_judge(struct neigh_table *t, struct neigh_entry *e)
 {
-	uint16_t vlan_id = t->self->has_vlan ? t->self->vlan_tci & VLAN_ID_MASK : 0;
+	bool is_own = gid_find(t->self->gids, &e->n.ip, e->n.vlan) != NULL;
 
-	if ((msg->vlan_tci & VLAN_ID_MASK) != vlan_id)
-		return false;
-	if (memcmp(msg->eth_src, t->self->mac, 6) == 0)
-		return false;
-	return msg->eth_dst[0] & 1 || memcmp(msg->eth_dst, t->self->mac, 6) == 0;
+	if (is_own || e->is_own) {
+		entry_rest(t, e);
+		entry_reset(t, e);
+	} else {
+		e->n.generation++;
+	}
 }
 
 void
-neigh_rx(struct neigh_table *t, const uint8_t *frame, uint32_t len, uint64_t now_ns)
+neigh_self_changed(struct neigh_table *t, uint64_t now_ns)
 {
-	struct neigh_msg msg;
-	struct neigh_entry *e;
-
-	if (!neigh_msg_parse(frame, len, &msg)) {
-		t->stats.rx_bad++;
-		return;
-	}
-	if (!is_for_us(t, &msg))
-		return;
-	if (is_own_ip(t, &msg.sender)) {
-		t->stats.rx_conflicts++;
-	} else if (msg.has_mac) {
-		e = neigh_map_find(&t->map, &msg.sender);
-		if (e && !e->is_own)
-			entry_learn(t, e, &msg, now_ns);
-	}
-	if (msg.is_question && is_own_ip(t, &msg.target))
-		answer_question(t, &msg, now_ns);
+	for (uint32_t i = 0; i < t->map.nb_entries; i++)
+		entry_judge(t, &t->map.entries[i]);
+	neigh_announce(t, now_ns);
 }
 
-static uint32_t
-nb_common_bits(const struct ip_addr *a, const struct ip_addr *b)
-{
-	for (uint32_t i = 0; i < sizeof(a->b); i++)
-		if (a->b[i] != b->b[i])
-			return i * 8 + (uint32_t)__builtin_clz((uint32_t)(a->b[i] ^ b->b[i]) << 24);
-	return 128;
-}
-
-/* The own address that is nearest to the target; unspecified if there is none of its family. */
-static struct ip_addr
-source_for(const struct neigh_table *t, const struct ip_addr *target)
-{
-	bool is_ipv4 = ip_addr_is_ipv4(target);
-	struct ip_addr best = {.b = {[10] = is_ipv4 ? 0xff : 0, [11] = is_ipv4 ? 0xff : 0}};
-	uint32_t best_bits = 0;
-
-	for (uint32_t i = 0; i < t->self->nb_ips; i++) {
-		const struct ip_addr *ip = &t->self->ips[i];
-		uint32_t bits = nb_common_bits(ip, target);
-
-		if (ip_addr_is_ipv4(ip) == is_ipv4 && bits >= best_bits) {
-			best = *ip;
-			best_bits = bits;
-		}
-	}
-	return best;
-}
-
-/* A known neighbour is asked where it was at first, then everywhere. */
+/*
+ * Ask for a neighbour: a resolver, or by a frame where it is known to be at first, then everywhere.
+ * Returns the frame if there is one to send.
+ */
 static struct pkt *
 entry_ask(struct neigh_table *t, struct neigh_entry *e, uint64_t now_ns)
 {
+	const struct neigh_resolver *resolver = t->self->resolver;
 	struct neigh *n = &e->n;
-	struct neigh_msg msg = {
-		.is_question = true,
-		.sender = source_for(t, &n->ip),
-		.target = n->ip,
-	};
-	struct pkt *p;
+	struct pkt *p = NULL;
+	bool asked;
 
-	if (n->valid && n->nb_asked < NEIGH_REFRESH_UNICAST)
-		memcpy(msg.eth_dst, n->mac, 6);
-	else
-		neigh_msg_group(msg.eth_dst, &n->ip);
-	p = build(t, &msg);
-	if (!p) {
+	if (resolver) {
+		asked = resolver->ask(resolver->arg, &n->ip, n->vlan);
+	} else {
+		p = neigh_link_question(t, n, !n->valid || n->nb_asked >= NEIGH_REFRESH_UNICAST);
+		asked = p != NULL;
+	}
+	if (!asked) {
+		t->stats.tx_limited++;
 		entry_ask_at(t, e, now_ns + RETRY_NS, now_ns);
 		return NULL;
 	}
@@ -373,11 +266,8 @@ entry_due(struct neigh_table *t, struct neigh_entry *e, uint64_t now_ns)
 	struct neigh *n = &e->n;
 
 	assert(n->nb_refs > 0);
-	if (n->valid && n->nb_asked >= NEIGH_REFRESH_ASKS) {
-		n->valid = false;
-		n->generation++;
-		t->stats.lost++;
-	}
+	if (n->valid && n->nb_asked >= NEIGH_REFRESH_ASKS && !t->self->resolver)
+		entry_lose(t, e);
 	if (!n->valid && now_ns - e->wanted_ns >= NEIGH_WANTED_NS)
 		return NULL;
 	return entry_ask(t, e, now_ns);
@@ -398,17 +288,15 @@ entry_next_due(struct neigh_table *t, uint64_t now_ns)
 uint32_t
 neigh_tx(struct neigh_table *t, struct pkt **pkts, uint32_t max, uint64_t now_ns)
 {
+	struct neigh_entry *e;
 	uint32_t n = 0;
 
 	while (n < max && t->answers.head) {
 		pkts[n++] = pkt_queue_pop(&t->answers);
 		t->stats.tx_answers++;
 	}
-	while (n < max) {
-		struct neigh_entry *e = entry_next_due(t, now_ns);
-
-		if (!e)
-			break;
+	/* A resolver's questions are no frames, but as many at a time. */
+	for (uint32_t nb = n; nb < max && (e = entry_next_due(t, now_ns)); nb++) {
 		pkts[n] = entry_due(t, e, now_ns);
 		n += pkts[n] != NULL;
 	}

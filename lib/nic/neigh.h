@@ -5,20 +5,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "gid.h"
 #include "pkt.h"
 #include "stat.h"
-#include "wire.h"
 
 /**
  * @file
- * Neighbours of a NIC that resolves them itself: IP address -> MAC by ARP and by IPv6 neighbour
- * discovery. Sources: RFC 826, RFC 4861, RFC 5227 (probes are answered, never learned).
+ * Neighbours of a NIC: IP address and VLAN -> MAC. The table asks by ARP and by IPv6 neighbour
+ * discovery, and answers for the own addresses, or a resolver does both: that is the kernel, on an
+ * interface of its own. Sources: RFC 826, RFC 4861, RFC 5227 (probes are answered, never learned).
  *
  * Only addresses that neigh_get was asked for are ever in the table; frames change what is there
  * and add nothing, so that no stranger can fill it. An address is asked for as long as somebody
  * wants it and it is not known; while it is referenced, it is asked for again every
  * NEIGH_REFRESH_NS, stays valid meanwhile, and is given up after NEIGH_REFRESH_ASKS questions
- * without an answer.
+ * without an answer. A resolver says itself what is gone: one that is late changes nothing.
  */
 
 /** A question is repeated so often at first... */
@@ -43,6 +44,7 @@
 /** One neighbour. Entries stay where they are while referenced; QPs keep the pointer. */
 struct neigh {
 	struct ip_addr ip;
+	uint16_t vlan; /**< VLAN ID; 0 = untagged */
 	uint8_t mac[6];
 	bool valid;          /**< mac is known */
 	uint32_t generation; /**< grows with each change of mac or valid: cached paths are stale
@@ -55,22 +57,33 @@ struct neigh {
 
 struct neigh_table;
 
+/** Who knows neighbours in the table's place. */
+struct neigh_resolver {
+	/**
+	 * Find out where an address is, or whether it still is where it was; neigh_set tells, at
+	 * any time. Called on the table's thread; must not block.
+	 *
+	 * @return false if this can't be asked now: it is asked again.
+	 */
+	bool (*ask)(void *arg, const struct ip_addr *ip, uint16_t vlan);
+	void *arg;
+};
+
 /** Who we are on the link: read whenever something is asked or answered. Owned by the NIC. */
 struct neigh_self {
 	uint8_t mac[6];
-	bool has_vlan; /**< frames of other VLANs are ignored, ours carry vlan_tci */
-	uint16_t vlan_tci;
-	const struct ip_addr *ips; /**< own addresses */
-	uint32_t nb_ips;
+	const struct gid_table *gids;          /**< own addresses */
+	const struct neigh_resolver *resolver; /**< NULL = the table asks and answers itself */
 };
 
 struct neigh_stats {
 	uint64_t rx_questions; /**< for an own address */
-	uint64_t rx_answers;   /**< and other frames that told of an address in the table */
-	uint64_t rx_bad;       /**< broke a rule of ARP or ND */
+	uint64_t
+		rx_answers; /**< and other frames that told of an address in the table; neigh_set */
+	uint64_t rx_bad;    /**< broke a rule of ARP or ND */
 	uint64_t rx_conflicts; /**< somebody else claims an own address */
 	uint64_t tx_questions, tx_answers;
-	uint64_t tx_limited;  /**< answers not given: too many, or no packet */
+	uint64_t tx_limited;  /**< not said: too many answers, no packet, a resolver too busy */
 	uint64_t mac_changes; /**< of known neighbours */
 	uint64_t lost;        /**< known neighbours that no longer answer */
 };
@@ -95,7 +108,8 @@ void neigh_destroy(struct neigh_table *t);
  *
  * @return NULL if the table is full of referenced entries.
  */
-struct neigh *neigh_get(struct neigh_table *t, const struct ip_addr *ip, uint64_t now_ns);
+struct neigh *neigh_get(struct neigh_table *t, const struct ip_addr *ip, uint16_t vlan,
+                        uint64_t now_ns);
 
 /** Give a reference back. Without any the entry stays until another address needs its place. */
 void neigh_put(struct neigh_table *t, struct neigh *n);
@@ -112,9 +126,19 @@ void neigh_want(struct neigh_table *t, struct neigh *n, uint64_t now_ns);
  */
 void neigh_announce(struct neigh_table *t, uint64_t now_ns);
 
+/** Addresses or MAC of self are others now: look at all entries again, announce. */
+void neigh_self_changed(struct neigh_table *t, uint64_t now_ns);
+
+/**
+ * A resolver tells where an address is; NULL = nowhere, it does not answer. One that is not in the
+ * table is passed over.
+ */
+void neigh_set(struct neigh_table *t, const struct ip_addr *ip, uint16_t vlan, const uint8_t *mac,
+               uint64_t now_ns);
+
 /**
  * An ARP or ND frame that wire_parse recognised. Learns and queues answers; the frame stays the
- * caller's.
+ * caller's. With a resolver it is passed over.
  */
 void neigh_rx(struct neigh_table *t, const uint8_t *frame, uint32_t len, uint64_t now_ns);
 

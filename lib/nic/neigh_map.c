@@ -48,20 +48,20 @@ neigh_map_fini(struct neigh_map *map)
 }
 
 static struct neigh_entry **
-bucket_of(const struct neigh_map *map, const struct ip_addr *ip)
+bucket_of(const struct neigh_map *map, const struct ip_addr *ip, uint16_t vlan)
 {
-	uint64_t h = get_be64(ip->b) ^ get_be64(ip->b + 8) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t h = get_be64(ip->b) ^ vlan ^ get_be64(ip->b + 8) * UINT64_C(0x9e3779b97f4a7c15);
 
 	h = (h ^ h >> 32) * UINT64_C(0xbf58476d1ce4e5b9);
 	return &map->buckets[h >> 32 & map->bucket_mask];
 }
 
 struct neigh_entry *
-neigh_map_find(const struct neigh_map *map, const struct ip_addr *ip)
+neigh_map_find(const struct neigh_map *map, const struct ip_addr *ip, uint16_t vlan)
 {
-	struct neigh_entry *e = *bucket_of(map, ip);
+	struct neigh_entry *e = *bucket_of(map, ip, vlan);
 
-	while (e && memcmp(&e->n.ip, ip, sizeof(*ip)) != 0)
+	while (e && (e->n.vlan != vlan || memcmp(&e->n.ip, ip, sizeof(*ip)) != 0))
 		e = e->next;
 	return e;
 }
@@ -86,7 +86,7 @@ take(struct neigh_map *map)
 static void
 file(struct neigh_map *map, struct neigh_entry *e)
 {
-	struct neigh_entry **bucket = bucket_of(map, &e->n.ip);
+	struct neigh_entry **bucket = bucket_of(map, &e->n.ip, e->n.vlan);
 
 	if (e->link) {
 		*e->link = e->next;
@@ -101,13 +101,14 @@ file(struct neigh_map *map, struct neigh_entry *e)
 }
 
 struct neigh_entry *
-neigh_map_add(struct neigh_map *map, const struct ip_addr *ip)
+neigh_map_add(struct neigh_map *map, const struct ip_addr *ip, uint16_t vlan)
 {
 	struct neigh_entry *e = take(map);
 
 	if (!e)
 		return NULL;
 	e->n.ip = *ip;
+	e->n.vlan = vlan;
 	file(map, e);
 	return e;
 }

@@ -11,8 +11,8 @@
 
 /**
  * @file
- * The entries of a neighbour table, found by address. Inside this folder: everyone else calls
- * neigh.h.
+ * The entries of a neighbour table, found by address and VLAN. Inside this folder: everyone else
+ * calls neigh.h.
  */
 
 struct neigh_entry {
@@ -39,7 +39,8 @@ bool neigh_map_init(struct neigh_map *map, uint32_t max_entries);
 void neigh_map_fini(struct neigh_map *map);
 
 /** NULL if there is none. */
-struct neigh_entry *neigh_map_find(const struct neigh_map *map, const struct ip_addr *ip);
+struct neigh_entry *neigh_map_find(const struct neigh_map *map, const struct ip_addr *ip,
+                                   uint16_t vlan);
 
 /**
  * Give an address that is not there an entry: one never used, else the one idle for longest, which
@@ -47,6 +48,6 @@ struct neigh_entry *neigh_map_find(const struct neigh_map *map, const struct ip_
  *
  * @return NULL if all are referenced.
  */
-struct neigh_entry *neigh_map_add(struct neigh_map *map, const struct ip_addr *ip);
+struct neigh_entry *neigh_map_add(struct neigh_map *map, const struct ip_addr *ip, uint16_t vlan);
 
 #endif

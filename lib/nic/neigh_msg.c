@@ -26,17 +26,6 @@
 static const uint8_t solicited_node_prefix[13] = {0xff, 0x02, [11] = 1, 0xff};
 static const struct ip_addr all_nodes = {.b = {0xff, 0x02, [15] = 1}};
 
-bool
-ip_addr_is_unspecified(const struct ip_addr *ip)
-{
-	static const struct ip_addr any;
-	static const uint8_t any_ipv4[4];
-
-	if (ip_addr_is_ipv4(ip))
-		return memcmp(ip->b + 12, any_ipv4, 4) == 0;
-	return memcmp(ip->b, any.b, 16) == 0;
-}
-
 static bool
 is_unicast_mac(const uint8_t *mac)
 {

@@ -32,9 +32,6 @@ struct neigh_msg {
 	uint16_t vlan_tci;
 };
 
-/** Whether an address is 0.0.0.0 or ::. */
-bool ip_addr_is_unspecified(const struct ip_addr *ip);
-
 /**
  * Read a frame.
  *

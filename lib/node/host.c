@@ -40,11 +40,20 @@ next_ns(const struct node *node)
 	return stack_next_ns(nic_of(node));
 }
 
+static void
+set_link(struct node *node, uint16_t port, bool is_up, uint64_t now_ns)
+{
+	(void)port;
+	(void)now_ns;
+	nic_set_link(nic_of(node), is_up);
+}
+
 static const struct node_ops host_ops = {
 	.receive = receive,
 	.send = send,
 	.tick = tick,
 	.next_ns = next_ns,
+	.link = set_link,
 };
 
 void

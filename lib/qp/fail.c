@@ -31,6 +31,7 @@ static const char *const reason_text[QP_REASON_NB] = {
 	[QP_REASON_REQ_ACCESS] = "as responder: rkey, bounds or access rights",
 	[QP_REASON_REQ_ATOMIC] = "as responder: misaligned, or too many READs and atomics",
 	[QP_REASON_CQ_OVERRUN] = "completion queue overrun",
+	[QP_REASON_ADDRESS] = "its address left the interface",
 };
 
 /** What an AETH says, for people. */
@@ -58,11 +59,39 @@ syndrome_text(uint8_t syndrome)
 	return "an unknown syndrome";
 }
 
+/* "10.0.0.1", or "fd00::1 in VLAN 5". */
+static void
+address_text(const struct ip_addr *ip, uint16_t vlan, char *buf, size_t size)
+{
+	bool is_ipv4 = ip_addr_is_ipv4(ip);
+	size_t len;
+
+	inet_ntop(is_ipv4 ? AF_INET : AF_INET6, ip->b + (is_ipv4 ? 12 : 0), buf, (socklen_t)size);
+	len = strlen(buf);
+	if (vlan)
+		snprintf(buf + len, size - len, " in VLAN %u", vlan);
+}
+
+/* The address that left is named: the interface has others. */
+static void
+why_text(const struct qp *qp, char *buf, size_t size)
+{
+	char address[INET6_ADDRSTRLEN + 16];
+
+	if (qp->error.why != QP_REASON_ADDRESS) {
+		snprintf(buf, size, "%s", reason_text[qp->error.why]);
+		return;
+	}
+	address_text(&qp->own_ip, qp->own_vlan, address, sizeof(address));
+	snprintf(buf, size, "its address %s left the interface", address);
+}
+
 void
 qp_explain(const struct qp *qp, char *buf, uint32_t size)
 {
 	uint64_t una = qp->rel ? qp->rel->tx_una : 0;
 	char peer[64] = "the peer never answered";
+	char why[112];
 
 	if (qp->error.why == QP_REASON_NONE) {
 		buf[0] = '\0';
@@ -71,12 +100,13 @@ qp_explain(const struct qp *qp, char *buf, uint32_t size)
 	if (qp->error.peer_spoke)
 		snprintf(peer, sizeof(peer), "the peer's last word: %s for PSN %u",
 		         syndrome_text(qp->error.peer_syndrome), qp->error.peer_psn);
+	why_text(qp, why, sizeof(why));
 	snprintf(buf, size,
 	         "%s; PSN %u, oldest not acknowledged %u, next %u, READs and atomics missing %u, "
 	         "timeouts %u, RNR NAKs %u; %s",
-	         reason_text[qp->error.why], (uint32_t)qp->error.psn & PSN_MASK,
-	         (uint32_t)una & PSN_MASK, (uint32_t)qp->tx_nxt_psn & PSN_MASK, qp->nb_rd,
-	         qp->error.nb_timeouts, qp->nb_rnr, peer);
+	         why, (uint32_t)qp->error.psn & PSN_MASK, (uint32_t)una & PSN_MASK,
+	         (uint32_t)qp->tx_nxt_psn & PSN_MASK, qp->nb_rd, qp->error.nb_timeouts, qp->nb_rnr,
+	         peer);
 }
 
 static void
@@ -181,12 +211,11 @@ static void
 peer_text(const struct qp *qp, char *buf, size_t size)
 {
 	char ip[INET6_ADDRSTRLEN];
-	bool is_ipv4 = ip_addr_is_ipv4(&qp->peer_ip);
 
 	buf[0] = '\0';
 	if (qp->type == SHM_QPT_UD || !qp->has_path)
 		return;
-	inet_ntop(is_ipv4 ? AF_INET : AF_INET6, qp->peer_ip.b + (is_ipv4 ? 12 : 0), ip, sizeof(ip));
+	address_text(&qp->peer_ip, 0, ip, sizeof(ip));
 	snprintf(buf, size, " to %s QP 0x%06x", ip, qp->attr.dest_qpn);
 }
 
@@ -297,6 +326,13 @@ void
 qp_fail_overrun(struct qp *qp)
 {
 	fail_both(qp, QP_REASON_CQ_OVERRUN, 0, 0, 0, SHM_EVENT_QP_FATAL);
+}
+
+void
+qp_fail_address(struct qp *qp)
+{
+	fail_both(qp, QP_REASON_ADDRESS, SHM_WC_GENERAL_ERR, 0, qp->rel->tx_una,
+	          SHM_EVENT_QP_FATAL);
 }
 
 void

@@ -35,6 +35,9 @@ void qp_fail_ring(struct qp *qp);
 /** Its completion queue is full. */
 void qp_fail_overrun(struct qp *qp);
 
+/** Its own address is no longer the NIC's. */
+void qp_fail_address(struct qp *qp);
+
 /** A send error of a UC or UD QP: state SQE, sends are flushed, receiving goes on. */
 void qp_fail_sq(struct qp *qp, enum qp_reason why, uint8_t status);
 

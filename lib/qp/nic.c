@@ -11,17 +11,9 @@
 /* Resolution of retransmission timers: 2^11 ns. The shortest timeout is 8.192 us. */
 #define WHEEL_SHIFT 11
 
-/* fe80::/64 with the MAC as EUI-64. Source: RFC 4291, appendix A. */
-static struct ip_addr
-link_local(const uint8_t mac[6])
-{
-	return (struct ip_addr){{0xfe, 0x80, 0, 0, 0, 0, 0, 0, mac[0] ^ 2, mac[1], mac[2], 0xff,
-	                         0xfe, mac[3], mac[4], mac[5]}};
-}
-
-/* Largest path MTU whose longest packet, a WRITE ONLY with immediate over IPv6, fits. */
-static uint8_t
-mtu_code(uint32_t ip_mtu)
+/* The longest packet of a path MTU is a WRITE ONLY with immediate over IPv6. */
+uint8_t
+nic_mtu_code(uint32_t ip_mtu)
 {
 	const uint32_t headers = IPV6_LEN + UDP_LEN + BTH_LEN + RETH_LEN + IMM_LEN + ICRC_LEN;
 	uint8_t code = 5;
@@ -39,12 +31,26 @@ nic_client_init(struct nic_client *client)
 	turn_group_init(&client->done);
 }
 
+/* The link-local address, then those of the conf. */
+static void
+set_gids(struct nic *nic, const struct nic_conf *conf)
+{
+	struct gid gids[GID_TABLE_MAX] = {gid_link_local(conf->mac)};
+
+	for (uint32_t i = 0; i < conf->nb_ips; i++)
+		gids[i + 1].ip = conf->ips[i];
+	for (uint32_t i = 0; i <= conf->nb_ips; i++)
+		gids[i].vlan = conf->vlan;
+	nic->gids.len = conf->nb_gids ? conf->nb_gids : conf->nb_ips + 1;
+	gid_table_set(&nic->gids, gids, conf->nb_ips + 1);
+}
+
 struct nic *
 nic_create(const struct nic_conf *conf, uint64_t now_ns)
 {
 	struct nic *nic;
 
-	if (conf->nb_ips > NIC_MAX_GIDS - 1) {
+	if (conf->nb_ips > GID_TABLE_MAX - 1 || conf->nb_gids > GID_TABLE_MAX) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -55,15 +61,12 @@ nic_create(const struct nic_conf *conf, uint64_t now_ns)
 	assert(nic_engine_stats_fit(nic));
 	nic->now_ns = now_ns;
 	nic->mr_generation = 1;
-	nic->gids[0] = link_local(conf->mac);
-	memcpy(&nic->gids[1], conf->ips, conf->nb_ips * sizeof(*conf->ips));
-	nic->nb_gids = 1 + conf->nb_ips;
-	nic->active_mtu = mtu_code(conf->ip_mtu_bytes);
+	set_gids(nic, conf);
+	nic->is_up = nic->port_is_up = nic->iface_is_up = true;
+	nic->ip_mtu_bytes = conf->ip_mtu_bytes;
+	nic->active_mtu = nic_mtu_code(conf->ip_mtu_bytes);
 	nic->cc_nic.line_rate_bps = conf->line_rate_bps;
-	nic->self = (struct neigh_self){.has_vlan = conf->has_vlan,
-	                                .vlan_tci = conf->vlan_tci,
-	                                .ips = nic->gids,
-	                                .nb_ips = nic->nb_gids};
+	nic->self = (struct neigh_self){.gids = &nic->gids, .resolver = conf->resolver};
 	memcpy(nic->self.mac, conf->mac, sizeof(conf->mac));
 	prng_seed(&nic->prng, conf->seed);
 	sched_init(&nic->sched, now_ns);

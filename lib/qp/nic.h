@@ -22,8 +22,6 @@
 struct batch;
 struct qp;
 
-/** Entries of the GID table. Index 0 is the link-local address made of the MAC. */
-#define NIC_MAX_GIDS 16
 /** Neighbours in use at a time. Each QP uses one at most. Source: our choice. */
 #define NIC_MAX_NEIGHS 65536
 
@@ -44,7 +42,10 @@ enum drop {
 	DROP_BUSY,    /**< response queue full */
 	DROP_SEQUENCE, /**< UC: opcode out of order */
 	DROP_MEMORY,   /**< UC, UD: key, access or memory fault */
+	DROP_VLAN,     /**< to one of our addresses, in another VLAN than its */
 	DROP_NO_NEIGH, /**< outgoing: next hop's MAC not known */
+	DROP_LINK,     /**< outgoing: the link is down */
+	DROP_MTU,      /**< outgoing: longer than the link's MTU, which has shrunk */
 	DROP_NB,
 };
 
@@ -85,21 +86,23 @@ struct nic_driver {
 	void (*notify)(void *owner, uint32_t channel, uint64_t cookie);
 	/** Something happened to an object: type is an enum shm_event_type. */
 	void (*event)(void *owner, uint32_t type, uint64_t cookie);
+	/** Something happened to the port or GIDs of the NIC with this conf.owner. Optional. */
+	void (*port_event)(void *owner, uint32_t type);
 	/** Numbers that nobody can guess, for keys and QPNs. NULL: from conf.seed (laboratory). */
 	uint64_t (*random)(void);
 };
 
-/** What does not change while a NIC runs. Pointers must live as long as it does. */
+/** How a NIC begins. Pointers, but that of ips, must live as long as it does. */
 struct nic_conf {
 	const char *name;
 	uint8_t mac[6];
 	const struct ip_addr *ips; /**< become GIDs 1, 2, ... */
 	uint32_t nb_ips;
+	uint32_t nb_gids;      /**< length of the GID table; 0 = what the ips need */
+	uint16_t vlan;         /**< VLAN ID of all of them; 0 = untagged */
 	uint32_t ip_mtu_bytes; /**< of the link; decides active_mtu */
-	bool has_vlan;
-	uint16_t vlan_tci;
-	int traffic_class; /**< overrides the applications' ToS; -1 = theirs */
-	uint8_t ttl;       /**< 0 = the QP's hop limit */
+	int traffic_class;     /**< overrides the applications' ToS; -1 = theirs */
+	uint8_t ttl;           /**< 0 = the QP's hop limit */
 	uint64_t line_rate_bps;
 	uint64_t base_rtt_ns;
 	uint32_t window_pkts; /**< most PSNs a QP has outstanding */
@@ -110,6 +113,8 @@ struct nic_conf {
 	const struct lb_ops *lb;
 	const void *rel_params, *cc_params, *lb_params;
 	const struct nic_driver *driver;
+	void *owner;                           /**< for driver->port_event; set before it runs */
+	const struct neigh_resolver *resolver; /**< NULL = ARP and ND of our own */
 	struct pkt_pool *pool;
 };
 
@@ -124,11 +129,22 @@ struct nic_client {
 
 void nic_client_init(struct nic_client *client);
 
+/** What a NIC on an interface of the kernel has in common with it, and takes from it. */
+struct nic_iface {
+	bool is_up; /**< frames pass */
+	uint8_t mac[6];
+	uint32_t ip_mtu_bytes;
+	const struct gid *gids; /**< the first is the link-local one */
+	uint32_t nb_gids;
+};
+
 /** One host stack: everything between an application's rings and a port. One thread's. */
 struct nic {
 	struct nic_conf conf;
-	struct ip_addr gids[NIC_MAX_GIDS]; /**< all zero = empty entry */
-	uint32_t nb_gids;
+	struct gid_table gids;
+	uint32_t ip_mtu_bytes; /**< of the link, now */
+	bool is_up;            /**< the link: both of the following */
+	bool port_is_up, iface_is_up;
 	uint8_t active_mtu;     /**< code, 1 = 256 to 5 = 4096 bytes */
 	struct keytab qps;      /**< QPN -> struct qp */
 	struct keytab keys;     /**< key >> 8 -> struct mr */
@@ -162,6 +178,19 @@ struct nic *nic_create(const struct nic_conf *conf, uint64_t now_ns);
 
 /** All QPs and registrations must be gone. */
 void nic_destroy(struct nic *nic);
+
+/**
+ * The interface has changed: take what is new, and tell applications. QPs in use on an address
+ * that is gone fail; all keep their path MTU, and the timers of those that can't send go on.
+ * Between two bursts, on the NIC's thread.
+ */
+struct gid_changes nic_follow(struct nic *nic, const struct nic_iface *iface, uint64_t now_ns);
+
+/** The port says that frames pass, or no longer; what is sent meanwhile is dropped. */
+void nic_set_link(struct nic *nic, bool is_up);
+
+/** Code of the largest path MTU whose packets fit the link's. */
+uint8_t nic_mtu_code(uint32_t ip_mtu_bytes);
 
 /** Names of an engine's counters; NULL if it has none. */
 const struct stat_desc *nic_engine_stat_descs(const struct nic *nic, enum nic_engine which);

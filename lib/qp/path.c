@@ -12,24 +12,17 @@ is_multicast(const struct ip_addr *a)
 	return ip_addr_is_ipv4(a) ? a->b[12] >= 224 : a->b[0] == 0xff;
 }
 
-static bool
-is_zero(const struct ip_addr *a)
-{
-	static const struct ip_addr zero;
-
-	return !memcmp(a, &zero, sizeof(zero));
-}
-
 /* Everything but the MAC, which the neighbour gives. */
 static void
 lay_out(struct qp *qp, const struct shm_av *av)
 {
-	const struct nic_conf *conf = &qp->nic->conf;
+	const struct nic *nic = qp->nic;
+	const struct nic_conf *conf = &nic->conf;
 	struct wire_addr addr = {
 		.dst = qp->peer_ip,
 		.src = qp->own_ip,
-		.vlan_tci = conf->vlan_tci,
-		.has_vlan = conf->has_vlan,
+		.vlan_tci = qp->own_vlan,
+		.has_vlan = qp->own_vlan != 0,
 		.tos = conf->traffic_class >= 0 ? (uint8_t)conf->traffic_class : av->traffic_class,
 		.ttl = conf->ttl ? conf->ttl : av->hop_limit,
 		.flow_label = av->flow_label,
@@ -38,7 +31,7 @@ lay_out(struct qp *qp, const struct shm_av *av)
 	if (!addr.ttl)
 		addr.ttl = 64;
 	memcpy(addr.dmac, qp->neigh->mac, sizeof(addr.dmac));
-	memcpy(addr.smac, conf->mac, sizeof(addr.smac));
+	memcpy(addr.smac, nic->self.mac, sizeof(addr.smac));
 	wire_path_init(&qp->path, &addr);
 	qp->path_to_self = !memcmp(addr.dmac, addr.smac, sizeof(addr.dmac));
 	qp->neigh_generation = qp->neigh->generation;
@@ -47,33 +40,35 @@ lay_out(struct qp *qp, const struct shm_av *av)
 bool
 path_is_valid(const struct nic *nic, const struct shm_av *av)
 {
+	const struct gid *src = gid_at(&nic->gids, av->sgid_index);
 	struct ip_addr dst;
-	const struct ip_addr *src = &nic->gids[av->sgid_index % NIC_MAX_GIDS];
 
 	memcpy(dst.b, av->dgid, sizeof(dst.b));
-	return av->sgid_index < nic->nb_gids && !is_zero(src) && !is_zero(&dst) &&
-	       !is_multicast(&dst) && ip_addr_is_ipv4(src) == ip_addr_is_ipv4(&dst);
+	return src && !ip_addr_is_unspecified(&dst) && !is_multicast(&dst) &&
+	       ip_addr_is_ipv4(&src->ip) == ip_addr_is_ipv4(&dst);
 }
 
 int
 path_set(struct qp *qp, const struct shm_av *av, uint64_t now_ns)
 {
 	struct nic *nic = qp->nic;
-	struct ip_addr dst, src;
+	struct ip_addr dst;
+	const struct gid *src;
 	struct neigh *neigh;
 
 	if (!path_is_valid(nic, av))
 		return -EINVAL;
-	src = nic->gids[av->sgid_index];
+	src = gid_at(&nic->gids, av->sgid_index);
 	memcpy(dst.b, av->dgid, sizeof(dst.b));
-	neigh = neigh_get(nic->neigh, &dst, now_ns);
+	neigh = neigh_get(nic->neigh, &dst, src->vlan, now_ns);
 	if (!neigh)
 		return -ENOMEM;
 	path_drop(qp);
 	qp->neigh_wait_ns = 0;
 	qp->neigh = neigh;
 	qp->peer_ip = dst;
-	qp->own_ip = src;
+	qp->own_ip = src->ip;
+	qp->own_vlan = src->vlan;
 	qp->av = *av;
 	lay_out(qp, av);
 	qp->has_path = true;
@@ -109,6 +104,30 @@ path_sport(const struct qp *qp)
 	return (uint16_t)(0xc000 | (h >> 18));
 }
 
+/* Without headers of the link. */
+static uint32_t
+ip_bytes(const struct qp *qp, const struct out_pkt *o)
+{
+	return o->hdr_len - qp->path.l3_off + ((o->payload_len + 3) & ~3u) + ICRC_LEN;
+}
+
+/* What the link can't take is as good as lost. */
+static bool
+may_leave(const struct qp *qp, const struct out_pkt *o)
+{
+	struct nic *nic = qp->nic;
+
+	if (o->to_self)
+		return true;
+	if (!nic->is_up)
+		nic_drop(nic, DROP_LINK);
+	else if (ip_bytes(qp, o) > nic->ip_mtu_bytes)
+		nic_drop(nic, DROP_MTU);
+	else
+		return true;
+	return false;
+}
+
 struct out_pkt *
 path_plan(struct qp *qp, const struct wire_pkt *w, uint16_t sport, uint8_t ecn)
 {
@@ -122,7 +141,7 @@ path_plan(struct qp *qp, const struct wire_pkt *w, uint16_t sport, uint8_t ecn)
 		return NULL;
 	}
 	assert(b->nb_spare);
-	p = b->spare[--b->nb_spare];
+	p = b->spare[b->nb_spare - 1];
 	assert(p->room >= WIRE_HDR_MAX + w->payload_len + 3 + ICRC_LEN);
 	o->pkt = p;
 	o->qp = qp;
@@ -132,6 +151,9 @@ path_plan(struct qp *qp, const struct wire_pkt *w, uint16_t sport, uint8_t ecn)
 	o->psn = w->psn;
 	o->hdr_len = wire_build(p->data, &qp->path, w, sport, ecn, &o->crc);
 	o->payload = p->data + o->hdr_len;
+	if (!may_leave(qp, o))
+		return NULL;
+	b->nb_spare--;
 	b->nb_out++;
 	return o;
 }

@@ -43,8 +43,8 @@ path_ready(struct qp *qp, uint64_t now_ns)
  *
  * @param w      payload_len bytes of payload are gathered afterwards, to out_pkt.payload.
  * @param sport  UDP source port.
- * @return       the packet, good until the next flush; NULL if the MAC is not known: the packet is
- *               as good as lost, and counted.
+ * @return       the packet, good until the next flush; NULL if the MAC is not known, the link
+ *               is down or its MTU too small: the packet is as good as lost, and counted.
  */
 struct out_pkt *path_plan(struct qp *qp, const struct wire_pkt *w, uint16_t sport, uint8_t ecn);
 

@@ -38,6 +38,7 @@ enum qp_reason {
 	QP_REASON_REQ_ACCESS,    /**< as responder: rkey, bounds or rights */
 	QP_REASON_REQ_ATOMIC,    /**< as responder: too many READs and atomics, or misaligned */
 	QP_REASON_CQ_OVERRUN,
+	QP_REASON_ADDRESS, /**< its own address left the interface */
 	QP_REASON_NB,
 };
 
@@ -146,6 +147,7 @@ struct qp {
 
 	/* path, from RTR on */
 	struct ip_addr peer_ip, own_ip;
+	uint16_t own_vlan;         /**< VLAN ID of own_ip; 0 = untagged */
 	struct neigh *neigh;       /**< UD: of the last destination */
 	uint32_t neigh_generation; /**< of the path's MAC */
 	struct shm_av av;          /**< what path was made for */

@@ -63,7 +63,10 @@ const struct stat_desc nic_stat_descs[] = {
 	DROP("drop_busy", DROP_BUSY),
 	DROP("drop_sequence", DROP_SEQUENCE),
 	DROP("drop_memory", DROP_MEMORY),
+	DROP("drop_vlan", DROP_VLAN),
 	DROP("drop_no_neigh", DROP_NO_NEIGH),
+	DROP("drop_link", DROP_LINK),
+	DROP("drop_mtu", DROP_MTU),
 	{NULL},
 };
 

@@ -102,6 +102,8 @@ struct ctl_gid {
 	uint32_t index;
 	uint32_t valid; /**< 0 = empty entry */
 	uint8_t gid[16];
+	uint32_t ifindex; /**< interface of the kernel that has the address; 0 = none */
+	uint32_t zero;
 };
 
 struct ctl_backing {

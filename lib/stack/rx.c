@@ -14,15 +14,6 @@
 /* The way in. A packet is judged from the outside in; the first thing wrong drops it. */
 
 static bool
-is_own(const struct nic *nic, const struct ip_addr *ip)
-{
-	for (uint32_t i = 0; i < nic->nb_gids; i++)
-		if (!memcmp(&nic->gids[i], ip, sizeof(*ip)))
-			return true;
-	return false;
-}
-
-static bool
 receives(const struct qp *qp)
 {
 	return qp->state == SHM_QPS_RTR || qp->state == SHM_QPS_RTS || qp->state == SHM_QPS_SQD ||
@@ -34,6 +25,16 @@ static bool
 same_transport(const struct qp *qp, uint8_t opcode)
 {
 	return opcode == OP_CNP || (opcode & OP_TRANSPORT_MASK) == qp_transport(qp);
+}
+
+/* A datagram may come to any of our addresses, in its VLAN; else it is counted. */
+static bool
+is_to_us(struct nic *nic, const struct wire_pkt *w)
+{
+	if (gid_find(&nic->gids, &w->dst, vlan_id(w->vlan_tci)))
+		return true;
+	nic_drop(nic, gid_has_ip(&nic->gids, &w->dst) ? DROP_VLAN : DROP_ADDRESS);
+	return false;
 }
 
 /* Whether a packet whose ICRC is right is for this QP (NULL = there is none); else it is counted.
@@ -51,10 +52,13 @@ may_have(struct nic *nic, const struct qp *qp, const struct wire_pkt *w)
 		why = DROP_QP_STATE;
 	else if ((w->pkey & 0x7fff) != (PKEY_DEFAULT & 0x7fff))
 		why = DROP_PKEY;
-	else if (qp->type == SHM_QPT_UD ? !is_own(nic, &w->dst)
-	                                : memcmp(&w->src, &qp->peer_ip, sizeof(w->src)) ||
-	                                          memcmp(&w->dst, &qp->own_ip, sizeof(w->dst)))
+	else if (qp->type == SHM_QPT_UD)
+		return is_to_us(nic, w);
+	else if (memcmp(&w->src, &qp->peer_ip, sizeof(w->src)) ||
+	         memcmp(&w->dst, &qp->own_ip, sizeof(w->dst)))
 		why = DROP_ADDRESS;
+	else if (vlan_id(w->vlan_tci) != qp->own_vlan)
+		why = DROP_VLAN;
 	else
 		return true;
 	nic_drop(nic, why);
@@ -143,7 +147,7 @@ rx_roce(struct nic *nic, const struct rx_pkt *rx, uint64_t now_ns)
 static bool
 for_us(const struct nic *nic, const uint8_t *dmac)
 {
-	return (dmac[0] & 1) || !memcmp(dmac, nic->conf.mac, 6);
+	return (dmac[0] & 1) || !memcmp(dmac, nic->self.mac, 6);
 }
 
 /* Everything but RoCE; those packets are judged in a second pass. */

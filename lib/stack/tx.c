@@ -87,6 +87,23 @@ plan_turns(struct nic *nic, uint32_t max, uint64_t now_ns)
 	}
 }
 
+/* Questions and answers about neighbours; on a link that is down they are lost. */
+static uint32_t
+send_neigh(struct nic *nic, struct pkt **pkts, uint32_t max, uint64_t now_ns)
+{
+	uint32_t n =
+		neigh_tx(nic->neigh, pkts, max < NEIGH_TURN_PKTS ? max : NEIGH_TURN_PKTS, now_ns);
+
+	if (!nic->is_up) {
+		pkt_free(pkts, n);
+		nic->stats.drop[DROP_LINK] += n;
+		return 0;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		nic_count_tx(nic, pkts[i]);
+	return n;
+}
+
 uint32_t
 stack_tx(struct nic *nic, struct pkt **pkts, uint32_t max, uint64_t now_ns)
 {
@@ -96,11 +113,9 @@ stack_tx(struct nic *nic, struct pkt **pkts, uint32_t max, uint64_t now_ns)
 	if (max > STACK_BURST)
 		max = STACK_BURST;
 	nic->batch->nb_planned = 0;
-	n = neigh_tx(nic->neigh, pkts, max < NEIGH_TURN_PKTS ? max : NEIGH_TURN_PKTS, now_ns);
+	n = send_neigh(nic, pkts, max, now_ns);
 	plan_acks(nic, max - n);
 	plan_turns(nic, max - n, now_ns);
-	for (uint32_t i = 0; i < n; i++)
-		nic_count_tx(nic, pkts[i]);
 	n += batch_flush_out(nic, pkts + n);
 	wr_settle(nic); /* requests without an answer are done when their payload has been taken */
 	return n;

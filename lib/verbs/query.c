@@ -160,9 +160,10 @@ ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv_por
 	return context->ops._compat_query_port(context, port, attr);
 }
 
-/** @return 0, ENODATA for an empty entry, or another errno. */
+/** @return 0, ENODATA for an empty entry, or another errno; ifindex may be NULL. */
 static int
-query_gid(struct ibv_context *context, uint32_t port, uint32_t index, union ibv_gid *gid)
+query_gid(struct ibv_context *context, uint32_t port, uint32_t index, union ibv_gid *gid,
+          uint32_t *ifindex)
 {
 	struct weft *weft = to_weft(context);
 	struct ctl_gid msg = {.index = index};
@@ -174,6 +175,8 @@ query_gid(struct ibv_context *context, uint32_t port, uint32_t index, union ibv_
 	if (err)
 		return -err;
 	memcpy(gid->raw, msg.gid, sizeof(gid->raw));
+	if (ifindex)
+		*ifindex = msg.ifindex;
 	return msg.valid ? 0 : ENODATA;
 }
 
@@ -183,7 +186,7 @@ shim_find_gid(struct ibv_context *context, const union ibv_gid *gid)
 	union ibv_gid entry;
 
 	for (uint32_t i = 0; i < to_weft(context)->info.nb_gids; i++) {
-		if (query_gid(context, 1, i, &entry) == 0 &&
+		if (query_gid(context, 1, i, &entry, NULL) == 0 &&
 		    memcmp(&entry, gid, sizeof(entry)) == 0)
 			return (int)i;
 	}
@@ -193,7 +196,7 @@ shim_find_gid(struct ibv_context *context, const union ibv_gid *gid)
 SHIM_EXPORT int
 ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid)
 {
-	int err = index < 0 ? EINVAL : query_gid(context, port, (uint32_t)index, gid);
+	int err = index < 0 ? EINVAL : query_gid(context, port, (uint32_t)index, gid, NULL);
 
 	/* Unlike the extended call, this one shows an empty entry as zeros. */
 	if (err == ENODATA) {
@@ -210,7 +213,7 @@ _ibv_query_gid_ex(struct ibv_context *context, uint32_t port, uint32_t index,
 {
 	struct ibv_gid_entry all = {
 		.gid_index = index, .port_num = port, .gid_type = IBV_GID_TYPE_ROCE_V2};
-	int err = flags ? EOPNOTSUPP : query_gid(context, port, index, &all.gid);
+	int err = flags ? EOPNOTSUPP : query_gid(context, port, index, &all.gid, &all.ndev_ifindex);
 
 	if (err)
 		return shim_errno(-err);
@@ -245,7 +248,7 @@ SHIM_EXPORT int
 ibv_query_gid_type(struct ibv_context *context, uint8_t port, unsigned index, unsigned *type)
 {
 	union ibv_gid gid;
-	int err = query_gid(context, port, index, &gid);
+	int err = query_gid(context, port, index, &gid, NULL);
 
 	if (err && err != ENODATA) {
 		errno = err;

@@ -21,6 +21,17 @@ ip_addr_is_ipv4(const struct ip_addr *ip)
 	return memcmp(ip->b, ip_addr_mapped, sizeof(ip_addr_mapped)) == 0;
 }
 
+/** Whether an address is :: or 0.0.0.0. */
+static inline bool
+ip_addr_is_unspecified(const struct ip_addr *ip)
+{
+	static const uint8_t zero[16];
+
+	if (ip_addr_is_ipv4(ip))
+		return memcmp(ip->b + 12, zero, 4) == 0;
+	return memcmp(ip->b, zero, 16) == 0;
+}
+
 /** Map an IPv4 address, four bytes in network order. */
 static inline void
 ip_addr_from_ipv4(struct ip_addr *ip, const uint8_t *ipv4)

@@ -149,8 +149,8 @@ addr_of(const struct crowd *c, int side)
 	int gid = c->w.conf.ipv6 ? 2 : 1;
 
 	return (struct wire_addr){.ttl = 64,
-	                          .dst = c->w.nic[side]->gids[gid],
-	                          .src = c->w.nic[!side]->gids[gid],
+	                          .dst = c->w.nic[side]->gids.entry[gid].ip,
+	                          .src = c->w.nic[!side]->gids.entry[gid].ip,
 	                          .dmac = {2, 0, 0, 0, 0, (uint8_t)(side + 1)},
 	                          .smac = {2, 0, 0, 0, 0, (uint8_t)(!side + 1)}};
 }
@@ -260,7 +260,7 @@ static uint32_t
 make_arp(const struct crowd *c, struct script *s, int side, uint8_t *frame)
 {
 	static const uint8_t head[] = {0, 1, 8, 0, 6, 4, 0};
-	const uint8_t *own = c->w.nic[side]->gids[1].b + 12;
+	const uint8_t *own = c->w.nic[side]->gids.entry[1].ip.b + 12;
 
 	memset(frame, 0, 60);
 	memset(frame, script_below(s, 2) ? 0xff : 2, 6);

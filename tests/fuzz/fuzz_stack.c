@@ -247,7 +247,8 @@ nb_reasons_missing(void)
 			continue;
 		printf("%-22s %12llu\n", d->name, (unsigned long long)*n);
 		/* Of what goes out, not of what comes. */
-		nb += !*n && n != &sums.drop[DROP_NO_NEIGH];
+		nb += !*n && n != &sums.drop[DROP_NO_NEIGH] && n != &sums.drop[DROP_LINK] &&
+		      n != &sums.drop[DROP_MTU];
 	}
 	return nb;
 }

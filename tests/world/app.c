@@ -141,7 +141,7 @@ app_attr(const struct app_qp *a, const struct app_qp *peer)
 		.av = {.sgid_index = gid, .hop_limit = 64},
 	};
 
-	memcpy(attr.av.dgid, peer->qp->nic->gids[gid].b, 16);
+	memcpy(attr.av.dgid, peer->qp->nic->gids.entry[gid].ip.b, 16);
 	return attr;
 }
 

@@ -38,7 +38,17 @@ on_event(void *owner, uint32_t type, uint64_t cookie)
 	note((struct world_event){.type = type, .cookie = cookie});
 }
 
-static const struct nic_driver driver = {.notify = on_notify, .event = on_event};
+static void
+on_port_event(void *owner, uint32_t type)
+{
+	note((struct world_event){.type = type, .nic = owner});
+}
+
+static const struct nic_driver driver = {
+	.notify = on_notify,
+	.event = on_event,
+	.port_event = on_port_event,
+};
 
 /* Defaults of an engine's parameters, in memory that lives as long as the test. */
 static void *
@@ -96,6 +106,7 @@ open_nic(struct world *w, int side)
 		.cc = cc_find("fixed"),
 		.lb = lb_find("fixed", LB_HOST),
 		.driver = &driver,
+		.owner = &w->nic[side],
 		.pool = w->pool,
 	};
 	void *cc_params = defaults(&conf.cc->info);

@@ -34,6 +34,7 @@ struct world_event {
 	bool notify;
 	uint32_t type; /**< enum shm_event_type, or the channel */
 	uint64_t cookie;
+	void *nic; /**< of an event of the port: conf.owner */
 };
 
 struct world {

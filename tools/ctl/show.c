@@ -54,8 +54,13 @@ show_nic(const json_t *nic)
 	       "\n",
 	       "", text(nic, "mac"), number(nic, "mtu"), number(nic, "path_mtu"));
 	json_array_foreach(json_object_get(nic, "gids"), i, gid)
-		printf("%-12s         GID %-2" JSON_INTEGER_FORMAT " %s\n", "",
-	               number(gid, "index"), text(gid, "address"));
+	{
+		printf("%-12s         GID %-2" JSON_INTEGER_FORMAT " %s", "", number(gid, "index"),
+		       text(gid, "address"));
+		if (number(gid, "vlan"))
+			printf(" VLAN %" JSON_INTEGER_FORMAT, number(gid, "vlan"));
+		printf("\n");
+	}
 	printf("%-12s         %s, %s, %s; %" JSON_INTEGER_FORMAT " QPs\n", "",
 	       text(nic, "reliability"), text(nic, "cc"), text(nic, "lb"), number(nic, "qps"));
 }

@@ -156,7 +156,7 @@ parse_one(struct options *opt, struct conf_text *nic, bool *hugepages, int c)
 		*hugepages = true;
 		break;
 	case 'x':
-		ok = number("--gid-index", optarg, 0, NIC_MAX_GIDS - 1, &n);
+		ok = number("--gid-index", optarg, 0, GID_TABLE_MAX - 1, &n);
 		opt->gid_index = (int)n;
 		break;
 	case 'p':

@@ -112,14 +112,6 @@ plan(struct run *r)
 
 /* ---- addresses and path MTU ---- */
 
-static bool
-is_usable(const struct nic *nic, uint32_t i)
-{
-	static const struct ip_addr none;
-
-	return i < nic->nb_gids && memcmp(&nic->gids[i], &none, sizeof(none)) != 0;
-}
-
 /* The address of the TCP connection if it is one of ours, else the first that is not link-local. */
 static bool
 choose_gid(struct run *r)
@@ -130,18 +122,18 @@ choose_gid(struct run *r)
 
 	if (r->opt->gid_index >= 0) {
 		r->sgid_index = (uint8_t)r->opt->gid_index;
-		if (is_usable(nic, r->sgid_index))
+		if (gid_at(&nic->gids, r->sgid_index))
 			return true;
 		fprintf(stderr, "weft-perf: there is no GID %u\n", r->sgid_index);
 		return false;
 	}
 	talk_own_ip(r->talk, own.b);
-	while (i < nic->nb_gids && memcmp(&nic->gids[i], &own, sizeof(own)) != 0)
+	while (i < nic->gids.nb_used && memcmp(&nic->gids.entry[i].ip, &own, sizeof(own)) != 0)
 		i++;
-	if (i == nic->nb_gids)
-		for (i = 1; i < nic->nb_gids && !is_usable(nic, i); i++)
+	if (i == nic->gids.nb_used)
+		for (i = 1; i < nic->gids.nb_used && !gid_at(&nic->gids, i); i++)
 			;
-	r->sgid_index = i < nic->nb_gids ? (uint8_t)i : 0;
+	r->sgid_index = i < nic->gids.nb_used ? (uint8_t)i : GID_LINK_LOCAL;
 	return true;
 }
 
@@ -186,7 +178,7 @@ own_end(const struct run *r)
 	char gid[INET6_ADDRSTRLEN];
 	uint32_t mtu = mtu_bytes(l->nic->active_mtu);
 
-	format_ip(&l->nic->gids[r->sgid_index], gid);
+	format_ip(&l->nic->gids.entry[r->sgid_index].ip, gid);
 	for (uint32_t i = 0; i < l->test.nb_qps; i++)
 		json_array_append_new(qps, json_pack("{s:I, s:I}", "qpn",
 		                                     (json_int_t)l->qps[i].app.qp->qpn, "psn",
@@ -427,7 +419,7 @@ tell(struct run *r)
 		json_decref(j);
 		return;
 	}
-	format_ip(&r->load->nic->gids[r->sgid_index], own);
+	format_ip(&r->load->nic->gids.entry[r->sgid_index].ip, own);
 	format_ip(&r->peer_gid, peer);
 	report_test(&r->test, own, peer);
 	report_result(&r->test, &r->result, r->opt->gbits);

@@ -314,7 +314,10 @@ handle(struct conn *conn, union ctl_msg *msg, int passed)
 		return;
 	case CTL_QUERY_GID:
 		memset(msg->gid.gid, 0, 16);
+		msg->gid.ifindex = msg->gid.zero = 0;
 		msg->gid.valid = msg->gid.index == FAKE_GID_INDEX;
+		if (msg->gid.valid)
+			msg->gid.ifindex = FAKE_IFINDEX;
 		if (msg->gid.valid)
 			memcpy(msg->gid.gid + 10, "\xff\xff\x0a\x4d\x00\x01", 6);
 		answer(conn, msg, sizeof(msg->gid), NULL, 0);

@@ -55,6 +55,7 @@ struct fake_view {
 #define FAKE_ARENA_BYTES (8u << 20)
 #define FAKE_DEVICE "fake0"
 #define FAKE_GID_INDEX 1
+#define FAKE_IFINDEX 42 /**< of the interface that has it */
 
 /** Start one and point WEFT_RUNTIME_DIR at its folder. */
 void fake_start(struct fake *fake, const struct fake_conf *conf);

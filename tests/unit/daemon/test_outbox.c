@@ -178,3 +178,34 @@ Test(outbox, messages_to_nobody_fall_into_nowhere)
 	cr_expect(outbox_send(&marks[0], 0));
 	outbox_close(&box);
 }
+
+Test(outbox, what_has_become_untrue_is_taken_back_while_it_waits)
+{
+	struct outbox box;
+	int peer = open_box(&box, OUTBOX_EVENTS);
+	static const uint32_t want[] = {SHM_EVENT_GID_CHANGE, SHM_EVENT_PORT_ACTIVE};
+	struct shm_event event;
+	struct outbox_mark *mark;
+	uint32_t waits = fill();
+
+	mark = &marks[waits + 1];
+	outbox_cancel(mark, SHM_EVENT_PORT_ERR); /* nothing waits */
+	outbox_send(mark, SHM_EVENT_PORT_ERR);
+	outbox_cancel(mark, SHM_EVENT_PORT_ERR);
+	outbox_send(mark, SHM_EVENT_PORT_ERR);
+	outbox_send(mark, SHM_EVENT_GID_CHANGE);
+	outbox_cancel(mark, SHM_EVENT_PORT_ERR);
+	outbox_send(mark, SHM_EVENT_PORT_ACTIVE);
+	for (uint32_t i = 0; i < waits; i++)
+		cr_assert(take(peer, &event, sizeof(event)));
+	while (!outbox_flush(&box))
+		;
+	cr_assert(take(peer, &event, sizeof(event)), "that of the one in front");
+	for (uint32_t i = 0; i < 2; i++) {
+		cr_assert(take(peer, &event, sizeof(event)));
+		cr_expect_eq(event.type, want[i]);
+	}
+	cr_expect_not(take(peer, &event, sizeof(event)));
+	outbox_close(&box);
+	close(peer);
+}

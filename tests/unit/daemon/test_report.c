@@ -78,7 +78,7 @@ Test(report, nodes_have_the_addresses_of_their_nics)
 	cr_expect_str_eq(text(port, "port"), "ring:r");
 	cr_expect_str_eq(text(port, "link"), "up");
 	gids = json_object_get(nic, "gids");
-	cr_assert_eq(json_array_size(gids), w.nic[0]->nb_gids);
+	cr_assert_eq(json_array_size(gids), w.nic[0]->gids.len);
 	cr_expect_eq(number(json_array_get(gids, 0), "index"), 0);
 	json_decref(all);
 }

@@ -17,6 +17,7 @@
 struct host {
 	struct neigh_self self;
 	struct ip_addr ips[2];
+	struct gid_table gids;
 	struct pkt_pool *pool;
 	struct neigh_table *table;
 };
@@ -37,10 +38,12 @@ static void
 host_open(struct host *h, uint8_t n, uint32_t max_neighs)
 {
 	*h = (struct host){
-		.self = {.mac = {0x02, 0, 0, 0, 0, n}, .ips = h->ips, .nb_ips = 2},
+		.self = {.mac = {0x02, 0, 0, 0, 0, n}, .gids = &h->gids},
 		.ips = {ipv4(n), ipv6(n)},
 		.pool = pkt_pool_mem_create(NB_PKTS, 128),
 	};
+	h->gids = (struct gid_table){
+		.entry = {{.ip = ipv4(n)}, {.ip = ipv6(n)}}, .len = 8, .nb_used = 2};
 	h->table = neigh_create(&h->self, h->pool, max_neighs);
 	cr_assert_not_null(h->table);
 }
@@ -58,7 +61,7 @@ get_ipv4(struct host *h, uint8_t n, uint64_t now_ns)
 {
 	struct ip_addr ip = ipv4(n);
 
-	return neigh_get(h->table, &ip, now_ns);
+	return neigh_get(h->table, &ip, 0, now_ns);
 }
 
 /* Throw away what a host sends; how many frames. */
@@ -124,7 +127,7 @@ Test(neigh, two_hosts_find_each_other_by_arp_and_nd)
 	host_open(&a, 1, 8);
 	host_open(&b, 2, 8);
 	for (int i = 0; i < 2; i++) {
-		struct neigh *n = neigh_get(a.table, &b.ips[i], 0);
+		struct neigh *n = neigh_get(a.table, &b.ips[i], 0, 0);
 
 		cr_expect_not(n->valid);
 		cr_expect_eq(neigh_next_ns(a.table), 0);
@@ -144,33 +147,66 @@ Test(neigh, two_hosts_find_each_other_by_arp_and_nd)
 
 Test(neigh, they_do_on_a_vlan_too_and_not_across_vlans)
 {
-	static const struct {
-		bool has_vlan[2];
-		uint16_t tci[2];
-		bool meet;
-	} rows[] = {
-		{{true, true}, {0x6005, 0x6005}, true}, {{true, true}, {0x6005, 0x2005}, true},
-		{{true, true}, {5, 6}, false},          {{true, false}, {5, 0}, false},
-		{{true, false}, {0x6000, 0}, true},
-	};
+	for (uint16_t mine = 0; mine < 7; mine++)
+		for (uint16_t his = 0; his < 7; his++)
+			for (int ip = 0; ip < 2; ip++) {
+				struct host h[2];
+				struct neigh *n;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		for (int ip = 0; ip < 2; ip++) {
-			struct host h[2];
-			struct neigh *n;
-
-			for (uint8_t k = 0; k < 2; k++) {
-				host_open(&h[k], k + 1, 8);
-				h[k].self.has_vlan = rows[i].has_vlan[k];
-				h[k].self.vlan_tci = rows[i].tci[k];
+				for (uint8_t k = 0; k < 2; k++) {
+					host_open(&h[k], k + 1, 8);
+					for (int i = 0; i < 2; i++)
+						h[k].gids.entry[i].vlan = k ? his : mine;
+				}
+				n = neigh_get(h[0].table, &h[1].ips[ip], mine, 0);
+				cr_expect_eq(carry(&h[0], &h[1], 0), 1);
+				carry(&h[1], &h[0], 0);
+				cr_expect_eq(n->valid, mine == his, "%u, %u", mine, his);
+				host_close(&h[0]);
+				host_close(&h[1]);
 			}
-			n = neigh_get(h[0].table, &h[1].ips[ip], 0);
-			cr_expect_eq(carry(&h[0], &h[1], 0), 1);
-			carry(&h[1], &h[0], 0);
-			cr_expect_eq(n->valid, rows[i].meet, "row %zu", i);
-			host_close(&h[0]);
-			host_close(&h[1]);
-		}
+}
+
+Test(neigh, the_tag_of_a_mere_priority_is_none)
+{
+	const uint8_t mac[6] = {2, 9};
+	struct neigh_msg msg;
+	struct neigh *n;
+	struct host a;
+
+	host_open(&a, 1, 8);
+	n = get_ipv4(&a, 2, 0);
+	msg = reply_from(2, &a, mac);
+	msg.has_vlan = true;
+	msg.vlan_tci = 0x6005;
+	deliver(&a, &msg, 0);
+	cr_expect_not(n->valid, "VLAN 5");
+	msg.vlan_tci = 0x6000;
+	deliver(&a, &msg, 0);
+	cr_expect(n->valid);
+	host_close(&a);
+}
+
+Test(neigh, the_same_address_in_two_vlans_is_two_neighbours)
+{
+	struct neigh *n[2];
+	struct host a, b;
+
+	host_open(&a, 1, 8);
+	host_open(&b, 2, 8);
+	for (uint16_t i = 0; i < 2; i++) {
+		a.gids.entry[i] = (struct gid){.ip = a.ips[0], .vlan = i * 5};
+		b.gids.entry[i] = (struct gid){.ip = b.ips[0], .vlan = i * 5};
+	}
+	b.gids.nb_used = 1; /* there, only untagged */
+	for (uint16_t i = 0; i < 2; i++)
+		n[i] = neigh_get(a.table, &b.ips[0], i * 5, 0);
+	cr_expect_neq(n[0], n[1]);
+	cr_expect_eq(carry(&a, &b, 0), 2);
+	cr_expect_eq(carry(&b, &a, 0), 1);
+	cr_expect(n[0]->valid && !n[1]->valid);
+	host_close(&a);
+	host_close(&b);
 }
 
 Test(neigh, an_own_address_is_known_at_once_and_never_asked_for)
@@ -179,7 +215,7 @@ Test(neigh, an_own_address_is_known_at_once_and_never_asked_for)
 	struct neigh *n;
 
 	host_open(&a, 1, 8);
-	n = neigh_get(a.table, &a.ips[1], 0);
+	n = neigh_get(a.table, &a.ips[1], 0, 0);
 	cr_expect(n->valid);
 	cr_expect_arr_eq(n->mac, a.self.mac, 6);
 	cr_expect_eq(drain(&a, 0), 0);
@@ -274,7 +310,7 @@ Test(neigh, a_known_mac_is_asked_for_again_and_valid_meanwhile)
 
 	host_open(&a, 1, 8);
 	host_open(&b, 2, 8);
-	n = neigh_get(a.table, &b.ips[0], 0);
+	n = neigh_get(a.table, &b.ips[0], 0, 0);
 	carry(&a, &b, 0);
 	carry(&b, &a, 0);
 	cr_expect_eq(drain(&a, NEIGH_REFRESH_NS - 1), 0);
@@ -301,7 +337,7 @@ Test(neigh, one_that_no_longer_answers_is_asked_everywhere_and_given_up)
 
 	host_open(&a, 1, 8);
 	host_open(&b, 2, 8);
-	n = neigh_get(a.table, &b.ips[1], 0);
+	n = neigh_get(a.table, &b.ips[1], 0, 0);
 	carry(&a, &b, 0);
 	carry(&b, &a, 0);
 	for (; n->valid && now_ns < 100 * S; now_ns += 10 * MS) {
@@ -333,15 +369,15 @@ Test(neigh, an_idle_mac_serves_again_while_young)
 
 	host_open(&a, 1, 8);
 	host_open(&b, 2, 8);
-	n = neigh_get(a.table, &b.ips[0], 0);
+	n = neigh_get(a.table, &b.ips[0], 0, 0);
 	carry(&a, &b, 0);
 	carry(&b, &a, 0);
 	neigh_put(a.table, n);
 	cr_expect_eq(drain(&a, 100 * S), 0, "nobody asks for an idle one");
-	n = neigh_get(a.table, &b.ips[0], NEIGH_REFRESH_NS - 1);
+	n = neigh_get(a.table, &b.ips[0], 0, NEIGH_REFRESH_NS - 1);
 	cr_expect(n->valid);
 	neigh_put(a.table, n);
-	n = neigh_get(a.table, &b.ips[0], 100 * S);
+	n = neigh_get(a.table, &b.ips[0], 0, 100 * S);
 	cr_expect_not(n->valid);
 	cr_expect_eq(drain(&a, 100 * S), 1);
 	host_close(&a);
@@ -358,7 +394,7 @@ Test(neigh, strangers_change_what_is_known_and_add_nothing)
 
 	host_open(&a, 1, 4);
 	host_open(&b, 2, 4);
-	n = neigh_get(a.table, &b.ips[0], 0);
+	n = neigh_get(a.table, &b.ips[0], 0, 0);
 	carry(&a, &b, 0);
 	carry(&b, &a, 0);
 	generation = n->generation;
@@ -403,7 +439,7 @@ Test(neigh, a_weak_advertisement_gives_way_to_a_known_mac)
 
 	host_open(&a, 1, 8);
 	host_open(&b, 2, 8);
-	n = neigh_get(a.table, &b.ips[1], 0);
+	n = neigh_get(a.table, &b.ips[1], 0, 0);
 	carry(&a, &b, 0);
 	carry(&b, &a, 0);
 	len = neigh_msg_build(buf, &msg);
@@ -462,7 +498,7 @@ Test(neigh, hears_only_what_is_meant_for_it)
 	get_ipv4(&a, 3, 0);
 	carry(&a, &b, 0);
 	cr_expect_eq(drain(&b, 0), 0, "somebody else's address");
-	neigh_get(b.table, &a.ips[0], 0);
+	neigh_get(b.table, &a.ips[0], 0, 0);
 	msg = next_msg(&b, 0);
 	msg.eth_dst[0] = 0x02;
 	msg.eth_dst[5] = 7;
@@ -484,7 +520,7 @@ Test(neigh, counts_who_claims_an_own_address_and_learns_nothing_from_it)
 	struct neigh *n;
 
 	host_open(&a, 1, 8);
-	n = neigh_get(a.table, &a.ips[0], 0);
+	n = neigh_get(a.table, &a.ips[0], 0, 0);
 	msg = reply_from(1, &a, thief);
 	deliver(&a, &msg, 0);
 	cr_expect_eq(neigh_stats(a.table)->rx_conflicts, 1);
@@ -500,7 +536,7 @@ Test(neigh, a_flood_of_questions_gets_no_flood_of_answers)
 
 	host_open(&a, 1, 8);
 	host_open(&b, 2, 8);
-	neigh_get(b.table, &a.ips[0], 0);
+	neigh_get(b.table, &a.ips[0], 0, 0);
 	msg = next_msg(&b, 0);
 	for (uint64_t now_ns = 0; now_ns < S / 10; now_ns += 1000) {
 		deliver(&a, &msg, now_ns);
@@ -540,7 +576,7 @@ Test(neigh, an_announcement_tells_those_who_know_an_older_mac)
 	host_open(&a, 1, 8);
 	host_open(&b, 2, 8);
 	for (int i = 0; i < 2; i++)
-		n[i] = neigh_get(b.table, &a.ips[i], 0);
+		n[i] = neigh_get(b.table, &a.ips[i], 0, 0);
 	carry(&b, &a, 0);
 	carry(&a, &b, 0);
 	a.self.mac[5] = 0x77;
@@ -572,9 +608,10 @@ Test(neigh, asks_with_the_nearest_own_address)
 		struct host a;
 
 		host_open(&a, 1, 8);
-		a.self.ips = ips;
-		a.self.nb_ips = 4;
-		neigh_get(a.table, &rows[i].target, 0);
+		for (int k = 0; k < 4; k++)
+			a.gids.entry[k] = (struct gid){.ip = ips[k]};
+		a.gids.nb_used = 4;
+		neigh_get(a.table, &rows[i].target, 0, 0);
 		msg = next_msg(&a, 0);
 		cr_expect_arr_eq(msg.sender.b, ips[rows[i].want].b, 16, "row %zu", i);
 		host_close(&a);
@@ -600,5 +637,171 @@ Test(neigh, many_neighbours_are_found_and_kept_apart)
 		cr_expect(n[i]->valid);
 		cr_expect_eq(n[i]->mac[5], i);
 	}
+	host_close(&a);
+}
+
+/* ---- a resolver in the table's place ---- */
+
+struct asked {
+	struct ip_addr ip[64];
+	uint16_t vlan[64];
+	uint32_t nb;
+	bool is_busy;
+};
+
+static bool
+ask(void *arg, const struct ip_addr *ip, uint16_t vlan)
+{
+	struct asked *asked = arg;
+
+	if (asked->is_busy)
+		return false;
+	asked->ip[asked->nb % 64] = *ip;
+	asked->vlan[asked->nb++ % 64] = vlan;
+	return true;
+}
+
+static void
+resolve(struct host *h, struct neigh_resolver *resolver, struct asked *asked)
+{
+	*asked = (struct asked){0};
+	*resolver = (struct neigh_resolver){.ask = ask, .arg = asked};
+	host_open(h, 1, 64);
+	h->self.resolver = resolver;
+}
+
+/* Let time pass until then, turn by turn. */
+static void
+pass(struct host *h, uint64_t from_ns, uint64_t to_ns)
+{
+	for (uint64_t t = from_ns; t <= to_ns; t += TICK)
+		cr_assert_eq(drain(h, t), 0, "no frame of our own");
+}
+
+Test(neigh, a_resolver_is_asked_and_tells_later)
+{
+	const uint8_t mac[6] = {2, 9};
+	struct neigh_resolver resolver;
+	struct asked asked;
+	struct ip_addr ip = ipv4(2);
+	struct neigh *n;
+	struct host a;
+
+	resolve(&a, &resolver, &asked);
+	n = neigh_get(a.table, &ip, 5, 0);
+	cr_expect_eq(neigh_next_ns(a.table), 0);
+	pass(&a, 0, 0);
+	cr_expect_eq(asked.nb, 1);
+	cr_expect_arr_eq(asked.ip[0].b, ip.b, 16);
+	cr_expect_eq(asked.vlan[0], 5);
+	neigh_set(a.table, &ip, 0, mac, 1);
+	cr_expect_not(n->valid, "that was another VLAN");
+	neigh_set(a.table, &ip, 5, mac, 1);
+	cr_expect(n->valid);
+	cr_expect_arr_eq(n->mac, mac, 6);
+	pass(&a, 2, NEIGH_REFRESH_NS - MS);
+	cr_expect_eq(asked.nb, 1);
+	pass(&a, NEIGH_REFRESH_NS, NEIGH_REFRESH_NS + 2 * TICK);
+	cr_expect_eq(asked.nb, 2, "once more while it is in use");
+	host_close(&a);
+}
+
+Test(neigh, a_resolver_that_is_late_changes_nothing_and_one_that_says_gone_does)
+{
+	const uint8_t mac[2][6] = {{2, 9}, {2, 10}};
+	struct neigh_resolver resolver;
+	uint64_t now = 1, generation;
+	struct asked asked;
+	struct ip_addr ip = ipv4(2);
+	struct neigh *n;
+	struct host a;
+
+	resolve(&a, &resolver, &asked);
+	n = neigh_get(a.table, &ip, 0, 0);
+	neigh_set(a.table, &ip, 0, mac[0], now);
+	pass(&a, now, 2 * NEIGH_REFRESH_NS);
+	now = 2 * NEIGH_REFRESH_NS;
+	cr_expect(n->valid, "nobody said that it is gone");
+	cr_expect_gt(asked.nb, NEIGH_REFRESH_ASKS, "it is asked for again and again");
+	generation = n->generation;
+	neigh_set(a.table, &ip, 0, mac[1], now);
+	cr_expect_gt(n->generation, generation);
+	cr_expect_arr_eq(n->mac, mac[1], 6);
+	neigh_set(a.table, &ip, 0, NULL, now);
+	cr_expect_not(n->valid);
+	asked.nb = 0;
+	pass(&a, now, now + 10 * MS);
+	cr_expect_eq(asked.nb, 0, "nobody wants it");
+	neigh_want(a.table, n, now + 10 * MS);
+	pass(&a, now + 10 * MS, now + 12 * MS);
+	cr_expect_eq(asked.nb, 1);
+	host_close(&a);
+}
+
+Test(neigh, a_busy_resolver_is_asked_again_and_no_more_at_a_time_than_frames)
+{
+	struct neigh_resolver resolver;
+	struct asked asked;
+	struct pkt *pkts[4];
+	struct host a;
+
+	resolve(&a, &resolver, &asked);
+	for (uint8_t i = 0; i < 20; i++)
+		get_ipv4(&a, 2 + i, 0);
+	asked.is_busy = true;
+	cr_expect_eq(neigh_tx(a.table, pkts, 4, 0), 0);
+	cr_expect_eq(neigh_stats(a.table)->tx_limited, 4);
+	asked.is_busy = false;
+	cr_expect_eq(neigh_tx(a.table, pkts, 4, 0), 0);
+	cr_expect_eq(asked.nb, 4);
+	pass(&a, 0, 20 * MS);
+	cr_expect_eq(asked.nb, 20, "each, also the first");
+	host_close(&a);
+}
+
+Test(neigh, with_a_resolver_frames_are_neither_answered_nor_learned_from)
+{
+	struct neigh_resolver resolver;
+	struct asked asked;
+	struct host a, b;
+	struct neigh *n;
+
+	resolve(&a, &resolver, &asked);
+	host_open(&b, 2, 8);
+	n = get_ipv4(&a, 2, 0);
+	get_ipv4(&b, 1, 0);
+	neigh_announce(b.table, 0);
+	neigh_announce(a.table, 0);
+	cr_expect_eq(carry(&b, &a, 0), 3);
+	cr_expect_eq(carry(&a, &b, 0), 0);
+	cr_expect_not(n->valid);
+	host_close(&a);
+	host_close(&b);
+}
+
+Test(neigh, when_the_own_addresses_change_so_does_who_is_a_stranger)
+{
+	struct neigh *own, *other;
+	struct ip_addr ip = ipv4(7);
+	uint32_t generation;
+	struct host a;
+
+	host_open(&a, 1, 8);
+	own = neigh_get(a.table, &a.ips[0], 0, 0);
+	other = neigh_get(a.table, &ip, 0, 0);
+	drain(&a, 0);
+	cr_expect(own->valid && !other->valid);
+	a.gids.entry[0].ip = ip; /* instead of ips[0] */
+	a.self.mac[5] = 0x55;
+	generation = own->generation;
+	neigh_self_changed(a.table, MS);
+	cr_expect(!own->valid && other->valid);
+	cr_expect_gt(own->generation, generation);
+	cr_expect_arr_eq(other->mac, a.self.mac, 6);
+	cr_expect_eq(drain(&a, MS), 2, "announced");
+	neigh_want(a.table, own, MS);
+	cr_expect_eq(drain(&a, MS), 1, "asked for, as a stranger's");
+	neigh_put(a.table, own);
+	neigh_put(a.table, other);
 	host_close(&a);
 }

@@ -16,7 +16,7 @@ join(struct load *a, const struct load *b)
 {
 	for (uint32_t i = 0; i < a->test.nb_qps; i++) {
 		struct local_peer peer = {
-			.gid = b->nic->gids[1],
+			.gid = b->nic->gids.entry[1].ip,
 			.qpn = b->qps[i].app.qp->qpn,
 			.psn = b->qps[i].psn,
 			.own_psn = a->qps[i].psn,

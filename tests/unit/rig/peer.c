@@ -35,7 +35,7 @@ connect(struct peer *p, const struct shm_qp_attr *attr)
 	a.rq_psn = PEER_PSN;
 	a.sq_psn = QP_PSN;
 	a.av = (struct shm_av){.sgid_index = 1, .hop_limit = 64};
-	memcpy(a.av.dgid, p->w.nic[1]->gids[1].b, 16);
+	memcpy(a.av.dgid, p->w.nic[1]->gids.entry[1].ip.b, 16);
 	for (uint8_t state = SHM_QPS_INIT; state <= SHM_QPS_RTS; state++)
 		cr_assert_eq(app_to(&p->qp, &a, state), 0, "to state %u", state);
 }
@@ -56,8 +56,8 @@ peer_open(struct peer *p, const struct app_conf *ac, const struct shm_qp_attr *a
 	app_open(&p->qp, &p->w, 0, ac);
 	app_reg(&p->mr, &p->w, 0, p->buf, PAIR_BUF, ALL_ACCESS);
 	connect(p, attr ? attr : &defaults);
-	addr.dst = p->w.nic[0]->gids[1];
-	addr.src = p->w.nic[1]->gids[1];
+	addr.dst = p->w.nic[0]->gids.entry[1].ip;
+	addr.src = p->w.nic[1]->gids.entry[1].ip;
 	wire_path_init(&p->path, &addr);
 	world_run(&p->w, 10); /* the MAC */
 }

@@ -11,6 +11,7 @@ enum twist {
 	OTHER_SOURCE,
 	OTHER_DESTINATION,
 	OTHER_FAMILY,
+	OTHER_VLAN,
 	OTHER_MAC,
 	BAD_PKEY,
 	BAD_ICRC,
@@ -27,6 +28,7 @@ static const struct {
 	[OTHER_SOURCE] = {"source", DROP_ADDRESS},
 	[OTHER_DESTINATION] = {"destination", DROP_ADDRESS},
 	[OTHER_FAMILY] = {"IPv6", DROP_ADDRESS},
+	[OTHER_VLAN] = {"VLAN", DROP_VLAN},
 	[OTHER_MAC] = {"MAC", DROP_NOT_ROCE},
 	[BAD_PKEY] = {"P_Key", DROP_PKEY},
 	[BAD_ICRC] = {"ICRC", DROP_ICRC},
@@ -41,8 +43,8 @@ put_twisted(struct peer *p, struct wire_pkt w, enum twist twist)
 	struct wire_path path;
 	struct pkt *pkt;
 
-	addr.dst = p->w.nic[0]->gids[1];
-	addr.src = p->w.nic[1]->gids[1];
+	addr.dst = p->w.nic[0]->gids.entry[1].ip;
+	addr.src = p->w.nic[1]->gids.entry[1].ip;
 	if (twist == OTHER_SOURCE)
 		addr.src.b[15] = 99;
 	if (twist == OTHER_DESTINATION)
@@ -50,8 +52,12 @@ put_twisted(struct peer *p, struct wire_pkt w, enum twist twist)
 	if (twist == OTHER_MAC)
 		addr.dmac[5] = 99;
 	if (twist == OTHER_FAMILY) {
-		addr.dst = p->w.nic[0]->gids[2];
-		addr.src = p->w.nic[1]->gids[2];
+		addr.dst = p->w.nic[0]->gids.entry[2].ip;
+		addr.src = p->w.nic[1]->gids.entry[2].ip;
+	}
+	if (twist == OTHER_VLAN) {
+		addr.has_vlan = true;
+		addr.vlan_tci = 0x6005;
 	}
 	if (twist == OTHER_QPN)
 		w.dest_qpn ^= 1;

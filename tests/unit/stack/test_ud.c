@@ -42,7 +42,7 @@ Test(ud, a_message_comes_behind_its_grh)
 		pair_open(&p, &wc, &ud);
 		grh = p.buf[1] + 100;
 		for (int i = 0; i < 2; i++)
-			ips[i] = &p.w.nic[i]->gids[v6 ? 2 : 1];
+			ips[i] = &p.w.nic[i]->gids.entry[v6 ? 2 : 1].ip;
 		pair_recv(&p, 8, 100, 40 + 2000);
 		wqe = wqe_to(&p, 1);
 		wqe.op = SHM_WR_SEND_IMM;
@@ -143,7 +143,7 @@ Test(ud, one_qp_sends_to_many_and_both_families)
 			pair_recv(&p, i, 0, 1000);
 		wqe = wqe_to(&p, i);
 		wqe.ud.av.sgid_index = gid;
-		memcpy(wqe.ud.av.dgid, to->gids[gid].b, 16);
+		memcpy(wqe.ud.av.dgid, to->gids.entry[gid].ip.b, 16);
 		wqe.ud.qpn = i & 1 ? third.qp->qpn : p.qp[1].qp->qpn;
 		send(&p, &wqe, 64);
 		pair_expect(&p, &p.qp[0].scq, i, SHM_WC_SUCCESS);

@@ -81,7 +81,7 @@ Test(objects, an_empty_gid_is_zeros_to_one_call_and_no_data_to_the_other)
 	cr_expect_eq(ibv_query_gid_ex(world_context, 1, 4, &entry, 0), EINVAL);
 	cr_expect_eq(ibv_query_gid_ex(world_context, 1, FAKE_GID_INDEX, &entry, 0), 0);
 	cr_expect(entry.gid_type == IBV_GID_TYPE_ROCE_V2 && entry.gid_index == FAKE_GID_INDEX &&
-	          entry.port_num == 1);
+	          entry.port_num == 1 && entry.ndev_ifindex == FAKE_IFINDEX);
 	cr_expect_eq(ibv_query_gid_ex(world_context, 1, FAKE_GID_INDEX, &entry, 1), EOPNOTSUPP);
 	cr_expect_eq(ibv_query_gid_table(world_context, table, 8, 0), 1);
 	cr_expect_eq(table[0].gid_index, FAKE_GID_INDEX);
