@@ -53,14 +53,18 @@ push_again(struct qp *qp, const struct resp *resp)
 	wake(qp);
 }
 
-/* An ACK merges only into an ACK at the queue's tail: it must not overtake a READ response. */
+/*
+ * An ACK merges only into an ACK at the queue's tail: it must not overtake a READ response. One
+ * that says more already stays as it is.
+ */
 static void
 push_ack(struct qp *qp, uint64_t psn)
 {
 	struct resp *tail = &qp->fifo[(qp->fifo_tail - 1) % RESP_FIFO_LEN];
 
 	if (fifo_used(qp) && tail->kind == RESP_ACK && tail->syndrome == AETH_ACK) {
-		tail->psn = psn;
+		if (tail->psn < psn)
+			tail->psn = psn;
 		tail->msn = qp->msn;
 		return;
 	}
@@ -190,6 +194,25 @@ replay(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 	replay_read(qp, w, r, psn);
 }
 
+/*
+ * The last PSN that a requester which is back at psn may be told: all but what comes from a READ or
+ * an atomic on, whose response it may still miss. Linux's rxe takes an ACK with the PSN of an
+ * atomic for the atomic's answer, and completes it without a value.
+ */
+static uint64_t
+last_to_ack(const struct qp *qp, uint64_t psn)
+{
+	uint64_t last = qp->rel->rx_cum - 1;
+
+	for (uint32_t i = 0; i < qp->attr.max_dest_rd_atomic; i++) {
+		const struct rd_res *r = &qp->res[i];
+
+		if (r->used && r->first_psn > psn && r->first_psn <= last)
+			last = r->first_psn - 1;
+	}
+	return last;
+}
+
 static void
 duplicate(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 {
@@ -197,7 +220,7 @@ duplicate(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 	if (w->op->flags & (OPF_READ | OPF_ATOMIC))
 		replay(qp, w, psn);
 	else
-		push_ack(qp, qp->rel->rx_cum - 1);
+		push_ack(qp, last_to_ack(qp, psn));
 }
 
 /* No receive for the request that is due: refuse it, and drop what follows until it comes again. */

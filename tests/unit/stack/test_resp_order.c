@@ -184,6 +184,40 @@ Test(resp_order, duplicates_of_sends_and_writes_are_acknowledged_and_not_execute
 	peer_close(&p);
 }
 
+/* Soft-RoCE took the ACK for the atomic's answer, after it had sent WRITE, FETCH_ADD, WRITE again.
+ */
+Test(resp_order, the_ack_of_a_duplicate_names_no_psn_of_a_response)
+{
+	/* E to E + 8; a READ of 3 packets at E + 2. */
+	static const struct {
+		uint32_t again, acked;
+	} rows[] = {{0, 1}, {1, 1}, {5, 5}, {7, 8}, {8, 8}};
+	struct peer p;
+
+	peer_open(&p, NULL, NULL);
+	peer_put_op(&p, OP_WRITE_ONLY, E, 8, false);
+	peer_put_op(&p, OP_WRITE_ONLY, E + 1, 8, false);
+	peer_put_op(&p, OP_READ_REQUEST, E + 2, 3 * PEER_MTU, false);
+	peer_put_op(&p, OP_WRITE_ONLY, E + 5, 8, false);
+	peer_put_op(&p, OP_FETCH_ADD, E + 6, 0, false);
+	peer_put_op(&p, OP_WRITE_ONLY, E + 7, 8, false);
+	peer_put_op(&p, OP_WRITE_ONLY, E + 8, 8, true);
+	peer_go(&p);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		peer_put_op(&p, OP_WRITE_ONLY, E + rows[i].again, 8, true);
+		peer_go(&p);
+		cr_assert_eq(p.nb_out, 1, "row %zu", i);
+		peer_expect_frame(&p, 0, OP_ACK, E + rows[i].acked, AETH_ACK, 7);
+	}
+	/* One that waits with a later PSN is not taken back. */
+	peer_put_op(&p, OP_WRITE_ONLY, E + 9, 8, true);
+	peer_put_op(&p, OP_WRITE_ONLY, E, 8, true);
+	peer_go(&p);
+	cr_assert_eq(p.nb_out, 1);
+	peer_expect_frame(&p, 0, OP_ACK, E + 9, AETH_ACK, 8);
+	peer_close(&p);
+}
+
 /* A READ of 4 MTU and 7 bytes at E, then one more message; ask again from packet first on. */
 Test(resp_order, a_read_is_replayed_from_any_of_its_packets)
 {
