@@ -144,7 +144,8 @@ take_name(struct claim *claim, const char *dir, const char *kind, const char *na
 	snprintf(file, sizeof(file), "%s%s", name, suffix);
 	err = claim_take(claim, dir, file, text, holder, sizeof(holder));
 	if (err == -EBUSY)
-		log_error("%s %s: held by %s, in %s", kind, name, holder, dir);
+		log_error("%s %s: held by %s, in %s; end that one, or use another name", kind, name,
+		          holder, dir);
 	else if (err)
 		log_error("%s/%s: %s", dir, file, strerror(-err));
 	return err;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advice.h"
 #include "api.h"
 #include "client.h"
 #include "memkind.h"
@@ -86,7 +87,9 @@ weft_gid(struct weft *weft, uint32_t index, uint8_t gid[16])
 	struct ctl_gid msg = {.index = index};
 	int err = -EINVAL;
 
-	if (index < weft->info.nb_gids)
+	if (index >= weft->info.nb_gids)
+		advice_gid(weft, index);
+	else
 		err = ctl_call(weft, CTL_QUERY_GID, &msg, sizeof(msg), sizeof(msg), NULL, 0);
 	if (err)
 		return err;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "advice.h"
 #include "client.h"
 #include "connections.h"
 #include "forkguard.h"
@@ -17,7 +19,17 @@ struct search {
 	const char *wanted; /**< NULL = the first */
 	char name[WEFT_NAME_LEN];
 	char path[128];
+	char known[256]; /**< names of the others */
 };
+
+/** What there is, for a user who asked for something else. */
+static void
+add_known(struct search *search, const char *name)
+{
+	size_t len = strlen(search->known);
+
+	snprintf(search->known + len, sizeof(search->known) - len, "%s%s", len ? ", " : "", name);
+}
 
 static bool
 matches(void *arg, const char *path, const struct ctl_list *list)
@@ -25,8 +37,10 @@ matches(void *arg, const char *path, const struct ctl_list *list)
 	struct search *search = arg;
 
 	for (uint32_t i = 0; i < list->nb_devices; i++) {
-		if (search->wanted && strcmp(search->wanted, list->device[i].name) != 0)
+		if (search->wanted && strcmp(search->wanted, list->device[i].name) != 0) {
+			add_known(search, list->device[i].name);
 			continue;
+		}
 		memcpy(search->name, list->device[i].name, sizeof(search->name));
 		strncpy(search->path, path, sizeof(search->path) - 1);
 		return true;
@@ -113,8 +127,11 @@ client_open(const char *name, struct weft **out)
 
 	forkguard_start();
 	client_discover(matches, &search);
-	if (!search.path[0])
+	if (!search.path[0]) {
+		if (name)
+			advice_device(name, search.known);
 		return -ENODEV;
+	}
 	weft = calloc(1, sizeof(*weft));
 	if (!weft)
 		return -ENOMEM;

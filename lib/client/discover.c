@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "advice.h"
 #include "client.h"
 #include "sockdir.h"
 
@@ -71,16 +72,20 @@ ask(const char *path, client_visit *visit, void *arg, int *nb_daemons)
 	union ctl_msg msg;
 	int fd = ctl_connect(path, ANSWER_MS), err;
 
-	if (fd < 0)
+	if (fd < 0) {
+		advice_socket(path, fd);
 		return fd;
+	}
 	err = ctl_exchange(fd, CTL_LIST, &msg, sizeof(msg.hdr), sizeof(msg.list), NULL, 0);
 	close(fd);
 	if (err)
 		return err;
 	if (msg.list.version != WEFT_ABI_VERSION) {
 		if (!atomic_exchange(&told, true))
-			client_log("the daemon at %s speaks version %u, this library version %u",
-			           path, msg.list.version, WEFT_ABI_VERSION);
+			client_log(
+				"the daemon at %s speaks version %u, this library version %u: use "
+				"both of one release",
+				path, msg.list.version, WEFT_ABI_VERSION);
 		return 0;
 	}
 	if (msg.list.nb_devices > sizeof(msg.list.device) / sizeof(msg.list.device[0]))
@@ -100,6 +105,7 @@ trusted(const char *folder)
 
 	if (err == -EPERM && !atomic_exchange(&told, true))
 		client_log("ignoring %s: %s", folder, why);
+	advice_socket(folder, err);
 	return err == 0;
 }
 
@@ -158,8 +164,10 @@ ask_folder(const char *folder, client_visit *visit, void *arg, int *nb_daemons)
 	if (!trusted(folder))
 		return 0;
 	nb = scandir(folder, &list, is_socket, alphasort);
-	if (nb < 0)
+	if (nb < 0) {
+		advice_socket(folder, -errno);
 		return 0;
+	}
 	for (int i = 0; i < nb; i++) {
 		join(path, folder, list[i]->d_name, "");
 		if (!stop)

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "advice.h"
 #include "client.h"
 #include "wqe.h"
 
@@ -219,6 +220,7 @@ client_qp_modify(struct weft_qp *qp, const struct shm_qp_attr *attr, uint32_t ma
 		err = ctl_call(qp->weft, CTL_MODIFY_QP, &msg, sizeof(msg), 0, NULL, 0);
 		if (!err && (mask & SHM_QP_STATE))
 			qp->state = attr->state;
+		advice_modify(qp->weft, qp->qpn, err);
 		return err;
 	}
 	/*

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
+#include "advice.h"
 #include "client.h"
 #include "memkind.h"
 
-int
-client_mr_init(struct weft_mr *mr, struct weft *weft, const struct client_region *region)
+static int
+create(struct weft_mr *mr, struct weft *weft, const struct client_region *region)
 {
 	const uint32_t writes = SHM_ACCESS_LOCAL_WRITE;
 	const uint32_t remote_writes = SHM_ACCESS_REMOTE_WRITE | SHM_ACCESS_REMOTE_ATOMIC;
@@ -35,6 +36,16 @@ client_mr_init(struct weft_mr *mr, struct weft *weft, const struct client_region
 	}
 	*mr = (struct weft_mr){.weft = weft, .key = msg.key, .use = use};
 	return 0;
+}
+
+int
+client_mr_init(struct weft_mr *mr, struct weft *weft, const struct client_region *region)
+{
+	int err = create(mr, weft, region);
+
+	if (err)
+		advice_registration(weft, region, err);
+	return err;
 }
 
 int

@@ -34,6 +34,19 @@ static const char *const reason_text[QP_REASON_NB] = {
 	[QP_REASON_ADDRESS] = "its address left the interface",
 };
 
+/** What can be done about it; NULL = the reason says all. */
+static const char *const remedy_text[QP_REASON_NB] = {
+	[QP_REASON_RETRY] = "is its program alive, and its QP connected to this one?",
+	[QP_REASON_NO_NEIGH] = "is the address right, its host up, and in the same link and VLAN?",
+	[QP_REASON_RNR_RETRY] = "post receives sooner, or raise rnr_retry (7 = for ever)",
+	[QP_REASON_NAK_ACCESS] = "check rkey, range and access flags of its registration",
+	[QP_REASON_LOCAL_LENGTH] = "check the sizes of receives",
+	[QP_REASON_LOCAL_PROT] = "check lkey, range and access flags of the registration",
+	[QP_REASON_LOCAL_MEMORY] = "keep it mapped until it is deregistered",
+	[QP_REASON_REQ_ACCESS] = "check rkey, range and access flags of the registration",
+	[QP_REASON_CQ_OVERRUN] = "make it larger, or poll it more often",
+};
+
 /** What an AETH says, for people. */
 static const char *
 syndrome_text(uint8_t syndrome)
@@ -232,7 +245,8 @@ explain_once(struct qp *qp, enum qp_reason why, uint64_t psn)
 		return;
 	qp_explain(qp, text, sizeof(text));
 	peer_text(qp, peer, sizeof(peer));
-	log_warn("%s: QP 0x%06x%s failed: %s", qp->nic->conf.name, qp->qpn, peer, text);
+	log_warn("%s: QP 0x%06x%s failed: %s%s%s", qp->nic->conf.name, qp->qpn, peer, text,
+	         remedy_text[why] ? "; " : "", remedy_text[why] ? remedy_text[why] : "");
 }
 
 static void

@@ -228,7 +228,8 @@ prepare(struct qp *qp, const struct shm_qp_attr *attr, uint32_t mask, uint64_t n
 
 	if (!why && (mask & SHM_QP_AV)) {
 		rc = path_set(qp, &attr->av, now_ns);
-		why = rc == -EINVAL ? "the GID index is none, or no source for the peer's GID"
+		why = rc == -EINVAL ? "no such GID index, or no source for the peer's GID (see "
+		                      "'ibv_devinfo -v')"
 		                    : "too many neighbours";
 	}
 	if (rc)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "advice.h"
 #include "shim.h"
 
 static_assert(SHM_PORT_DOWN == (int)IBV_PORT_DOWN && SHM_PORT_ACTIVE == (int)IBV_PORT_ACTIVE &&
@@ -169,6 +170,8 @@ query_gid(struct ibv_context *context, uint32_t port, uint32_t index, union ibv_
 	struct ctl_gid msg = {.index = index};
 	int err;
 
+	if (port == 1 && index >= weft->info.nb_gids)
+		advice_gid(weft, index);
 	if (port != 1 || index >= weft->info.nb_gids)
 		return EINVAL;
 	err = ctl_call(weft, CTL_QUERY_GID, &msg, sizeof(msg), sizeof(msg), NULL, 0);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_ADVICE_H
+#define WEFT_ADVICE_H
+
+#include "client.h"
+
+/*
+ * What a user is told on stderr when something is refused, beyond the errno that his program gets:
+ * the cause, and what he can do. Each kind is told once per process, for programs may ask again
+ * and again.
+ */
+
+/** A daemon's socket, or the folder of sockets, cannot be used; err is a negative errno. */
+void advice_socket(const char *path, int err);
+/** No daemon has a device of this name; known is what there is, separated by commas. */
+void advice_device(const char *name, const char *known);
+/** The GID table ends before this index. */
+void advice_gid(const struct weft *weft, uint32_t index);
+/** A registration was refused with this negative errno. */
+void advice_registration(const struct weft *weft, const struct client_region *region, int err);
+/** A change of a QP was refused with this negative errno. */
+void advice_modify(const struct weft *weft, uint32_t qpn, int err);
+
+#endif

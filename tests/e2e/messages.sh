@@ -1,0 +1,105 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# What users are told: each failure names its cause and what to do about it. Two patterns per row,
+# which must be in one line.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# says FILE CAUSE REMEDY NAME
+says() {
+	grep -E -- "$2" "$1" | grep -qE -- "$3"
+	verdict $? "$4" "$(grep -E -- "$2" "$1" | tail -n 1 | sed "s|$e2e_dir|DIR|g; s|^weftd: ||")"
+}
+
+# refused SITUATION: misuse, its own words in client
+refused() {
+	(
+		foreign_environment
+		exec timeout -k 5 60 "$WEFT_MISUSE" "$1" $dev0 $dev1
+	) >"$e2e_dir/client" 2>&1 || echo "misuse failed: $?" >>"$e2e_dir/client"
+	! grep -q 'misuse failed' "$e2e_dir/client"
+}
+
+# ---- no daemon ----
+(WEFT_SOCKET=$e2e_dir/none.sock run ibv_devices) >"$e2e_dir/client" 2>&1
+says "$e2e_dir/client" 'no weftd is running \(looked in .*none.sock\)' "start one with 'weftd CONF'" \
+	"no daemon"
+
+e2e_start
+
+# ---- to the program ----
+while IFS='|' read -r situation cause remedy; do
+	refused "$situation" || cause='misuse failed'
+	says "$e2e_dir/client" "$cause" "$remedy" "$situation"
+done <<'ROWS'
+device|no device nothing0|there are weft0, weft1
+gid|weft0: no GID index 200|ibv_devinfo -v
+path|a change of QP 0x[0-9a-f]* was refused|the daemon's log says why
+unmapped|is not registered: not all of it is mapped|register what the program has allocated
+rights|is not registered: remote writes|need local write access
+ROWS
+
+# ---- to the operator ----
+while IFS='|' read -r situation cause remedy; do
+	: >"$e2e_dir/weftd"
+	refused "$situation" || cause='misuse failed'
+	says "$e2e_dir/weftd" "$cause" "$remedy" "$situation, in the log"
+done <<'ROWS'
+path|refused: no such GID index|ibv_devinfo -v
+unreachable|no neighbour answers for the peer's address|is the address right
+silent|no answer in time|is its program alive
+no_receives|the peer posts no receives|post receives sooner
+wrong_key|the peer refused access|check rkey, range and access flags
+wrong_key|as responder: rkey, bounds or access|check rkey, range and access flags
+ROWS
+
+# ---- no permission ----
+# as_nobody PROGRAM ARGS...
+as_nobody() {
+	foreign_environment
+	exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+if [ "$(id -u)" = 0 ] && (as_nobody test -x "$WEFT_MISUSE") 2>/dev/null &&
+	(as_nobody test -x "$WEFT_RUN") 2>/dev/null; then
+	(as_nobody "$WEFT_MISUSE" socket x x) >"$e2e_dir/client" 2>&1
+	says "$e2e_dir/client" "$e2e_dir.*: no permission: its folder" 'set WEFT_RUNTIME_DIR' \
+		"no permission for the folder"
+	chmod 755 "$e2e_dir"
+	chmod 660 "$e2e_dir/loopback.sock"
+	(as_nobody "$WEFT_MISUSE" socket x x) >"$e2e_dir/client" 2>&1
+	says "$e2e_dir/client" 'loopback.sock: no permission: its daemon serves group 0' \
+		"join that group, or see 'group' in weft.conf" "no permission for the socket"
+	(as_nobody "$WEFT_RUN" true) >"$e2e_dir/client" 2>&1
+	says "$e2e_dir/client" 'loopback.sock: no permission' 'join that group' "the same to weft-run"
+	chmod 700 "$e2e_dir"
+else
+	verdict 0 "no permission # SKIP needs root, and a build that every user may read"
+fi
+
+# ---- the daemon does not start ----
+# start_fails CAUSE REMEDY NAME, the conf on stdin
+start_fails() {
+	cat >"$e2e_dir/bad.conf"
+	timeout 20 "$WEFTD" "$e2e_dir/bad.conf" >"$e2e_dir/client" 2>&1
+	[ $? = 1 ] || echo "it started" >"$e2e_dir/client"
+	says "$e2e_dir/client" "$1" "$2" "$3"
+}
+start_fails 'device weft0: held by daemon loopback \(pid' 'end that one, or use another name' \
+	"a device that another daemon has" <"$WEFT_CONF"
+start_fails "unknown key 'prot'" "nearest: 'port'" "a misspelt key" <<'CONF'
+[nic far0]
+prot = ring:a
+ip = 10.99.0.1
+CONF
+start_fails "'gbm'" 'known: gbn' "an engine that does not exist" <<'CONF'
+[nic far0]
+port = ring:a
+ip = 10.99.0.1
+reliability = gbm
+CONF
+start_fails "no interface nothing99" 'there are: .*lo' "an interface that does not exist" <<'CONF'
+[nic far0]
+port = af_packet:nothing99
+CONF
+
+e2e_end
