@@ -6,8 +6,8 @@
 
 /**
  * @file
- * Names that only one living process may have: a locked file in the socket folder. The lock ends
- * with its holder, however that dies.
+ * Names that only one living process may have: a locked file. The lock ends with its holder,
+ * however that dies.
  */
 
 struct claim {
