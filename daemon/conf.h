@@ -32,6 +32,7 @@
 enum port_kind {
 	PORT_RING,      /**< one of the two ends of a link between nodes of this process */
 	PORT_AF_PACKET, /**< an interface of the kernel, shared with it, by a packet socket */
+	PORT_LINK,      /**< the same between processes */
 };
 
 /** Bytes of the longest port: those of a path of a socket, and some. */
@@ -88,12 +89,18 @@ struct conf_peer {
 	uint32_t line;
 };
 
+/** Keys of [switch] that are numbers, beside those of the switch itself. */
+struct conf_switch_numbers {
+	uint32_t mtu; /**< of its links: bytes of an IP packet */
+};
+
 struct conf_switch {
 	char name[WEFT_NAME_LEN];
 	struct conf_port ports[CONF_MAX_PORTS];
 	uint32_t nb_ports;
 	bool has_ports;
 	struct switch_params params;
+	struct conf_switch_numbers num;
 	uint32_t line;
 };
 

@@ -31,6 +31,10 @@ conf_packet_bytes(const struct conf *conf)
 		if (conf->nics[i].num.mtu > mtu)
 			mtu = conf->nics[i].num.mtu;
 	}
+	for (uint32_t i = 0; i < conf->nb_switches; i++) {
+		if (conf->switches[i].num.mtu > mtu)
+			mtu = conf->switches[i].num.mtu;
+	}
 	return (mtu + L2_BYTES + 63) & ~63u;
 }
 

@@ -3,6 +3,7 @@
 
 #include "conf_read.h"
 #include "kernel_if.h"
+#include "link_hello.h"
 
 /* How a port is written: KIND:ARG. */
 
@@ -35,9 +36,33 @@ read_interface(struct conf_reader *r, const char *text, struct conf_port *port)
 	return true;
 }
 
+/* A name in the folder of sockets, or a path. */
+static bool
+read_link(struct conf_reader *r, const char *text, struct conf_port *port)
+{
+	static_assert(sizeof(port->arg) > LINK_PATH_MAX, "a path fits");
+	if (strchr(text, '/') && text[0] != '/') {
+		conf_error(r, r->line,
+		           "link '%s': letters, digits, '_', '-' and '.' only, or an absolute path",
+		           text);
+		return false;
+	}
+	if (text[0] != '/')
+		return conf_name(r, "link", text, port->arg);
+	if (strlen(text) > LINK_PATH_MAX || text[strlen(text) - 1] == '/') {
+		conf_error(r, r->line,
+		           "link '%s': a path of a socket, of at most %d characters, please", text,
+		           LINK_PATH_MAX);
+		return false;
+	}
+	strcpy(port->arg, text);
+	return true;
+}
+
 static const struct port_kind_desc port_kinds[] = {
 	[PORT_RING] = {"ring", "NAME", read_ring},
 	[PORT_AF_PACKET] = {"af_packet", "INTERFACE", read_interface, .is_interface = true},
+	[PORT_LINK] = {"link", "SOCKET", read_link},
 };
 
 #define NB_KINDS (sizeof(port_kinds) / sizeof(port_kinds[0]))

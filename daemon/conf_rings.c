@@ -7,16 +7,27 @@
 
 /* How ports are joined. */
 
-/* One place where a ring ends: a port of the node-th NIC or switch. */
+/* One place where a ring or a link ends: a port of the node-th NIC or switch. */
 struct ring_end {
-	const char *ring;
+	const struct conf_port *port;
 	const char *kind, *owner; /* "nic", "weft0" */
 	uint32_t node;
-	uint32_t line;
 };
 
 #define MAX_NODES (CONF_MAX_NICS + CONF_MAX_SWITCHES)
 #define MAX_ENDS (CONF_MAX_NICS + CONF_MAX_SWITCHES * CONF_MAX_PORTS)
+
+static bool
+has_two_ends(const struct conf_port *port)
+{
+	return port->kind == PORT_RING || port->kind == PORT_LINK;
+}
+
+static bool
+same_wire(const struct conf_port *a, const struct conf_port *b)
+{
+	return a->kind == b->kind && strcmp(a->arg, b->arg) == 0;
+}
 
 static uint32_t
 collect_ends(const struct conf *conf, struct ring_end ends[MAX_ENDS])
@@ -26,17 +37,16 @@ collect_ends(const struct conf *conf, struct ring_end ends[MAX_ENDS])
 	for (uint32_t i = 0; i < conf->nb_nics; i++, node++) {
 		const struct conf_nic *nic = &conf->nics[i];
 
-		if (nic->port.line && nic->port.kind == PORT_RING)
-			ends[n++] = (struct ring_end){nic->port.arg, "nic", nic->name, node,
-			                              nic->port.line};
+		if (nic->port.line && has_two_ends(&nic->port))
+			ends[n++] = (struct ring_end){&nic->port, "nic", nic->name, node};
 	}
 	for (uint32_t i = 0; i < conf->nb_switches; i++, node++) {
 		const struct conf_switch *sw = &conf->switches[i];
 
 		for (uint32_t p = 0; p < sw->nb_ports; p++) {
-			if (sw->ports[p].kind == PORT_RING)
-				ends[n++] = (struct ring_end){sw->ports[p].arg, "switch", sw->name,
-				                              node, sw->ports[p].line};
+			if (has_two_ends(&sw->ports[p]))
+				ends[n++] =
+					(struct ring_end){&sw->ports[p], "switch", sw->name, node};
 		}
 	}
 	return n;
@@ -85,8 +95,8 @@ check_mtus(struct conf_reader *r, const uint32_t *joined)
 }
 
 /*
- * Every ring has two ends, and the links are a forest: switches that learn would send a frame
- * round a loop for ever.
+ * Every ring has two ends, a link one or two here, and all that we see is a forest: switches that
+ * learn would send a frame round a loop for ever.
  */
 void
 conf_check_rings(struct conf_reader *r)
@@ -107,27 +117,29 @@ conf_check_rings(struct conf_reader *r)
 		bool is_first = true;
 
 		for (uint32_t k = 0; k < n; k++) {
-			if (k == i || strcmp(ends[k].ring, a->ring) != 0)
+			if (k == i || !same_wire(ends[k].port, a->port))
 				continue;
 			if (k < i)
 				is_first = false;
 			else if (!b)
 				b = &ends[k];
 			else if (is_first)
-				conf_error(r, ends[k].line,
-				           "ring '%s' has more than two ends: [%s %s], [%s %s], "
+				conf_error(r, ends[k].port->line,
+				           "%s '%s' has more than two ends: [%s %s], [%s %s], "
 				           "[%s %s]",
-				           a->ring, a->kind, a->owner, b->kind, b->owner,
-				           ends[k].kind, ends[k].owner);
+				           conf_port_kind(a->port), a->port->arg, a->kind, a->owner,
+				           b->kind, b->owner, ends[k].kind, ends[k].owner);
 		}
 		if (!is_first)
 			continue;
 		if (!b) {
-			if (!conf_is_partial(r))
-				conf_error(r, a->line, "ring '%s' has only one end, [%s %s]",
-				           a->ring, a->kind, a->owner);
+			/* The other end of a link may be in another process. */
+			if (a->port->kind == PORT_RING && !conf_is_partial(r))
+				conf_error(r, a->port->line, "ring '%s' has only one end, [%s %s]",
+				           a->port->arg, a->kind, a->owner);
 		} else if (root_of(joined, a->node) == root_of(joined, b->node)) {
-			conf_error(r, b->line, "ring '%s' closes a loop of switches", a->ring);
+			conf_error(r, b->port->line, "%s '%s' closes a loop of switches",
+			           conf_port_kind(a->port), a->port->arg);
 		} else {
 			joined[root_of(joined, a->node)] = root_of(joined, b->node);
 		}

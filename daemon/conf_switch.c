@@ -30,6 +30,12 @@ static const struct conf_key switch_keys[] = {
 	{NULL},
 };
 
+static const struct param_desc switch_numbers[] = {
+	{"mtu", PARAM_U32, offsetof(struct conf_switch_numbers, mtu), 4200, 576, 9216, "B",
+         "our choice: that of a NIC"},
+	{NULL},
+};
+
 static void *
 begin_switch(struct conf_reader *r, const char *title)
 {
@@ -54,6 +60,8 @@ begin_switch(struct conf_reader *r, const char *title)
 	sw->line = r->line;
 	param_defaults(switch_param_descs, &sw->params);
 	conf_add_table(r, switch_param_descs, &sw->params);
+	param_defaults(switch_numbers, &sw->num);
+	conf_add_table(r, switch_numbers, &sw->num);
 	return sw;
 }
 

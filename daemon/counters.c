@@ -32,6 +32,17 @@ add(struct walk *w, const char *node, int port, const struct stat_desc *descs, c
 }
 
 static void
+add_port(struct walk *w, const char *node, int idx, const struct port *port)
+{
+	const void *state;
+	const struct stat_desc *descs =
+		port->ops->counters ? port->ops->counters(port, &state) : NULL;
+
+	if (descs)
+		add(w, node, idx, descs, state);
+}
+
+static void
 add_engines(struct walk *w, const struct nic *nic)
 {
 	uint64_t sums[NIC_ENGINE_NB][NIC_ENGINE_STATS_MAX];
@@ -63,6 +74,7 @@ add_nic(struct walk *w, uint32_t i)
 	add_engines(w, nic);
 	if (w->nodes->has_fault[i])
 		add(w, name, -1, fault_stat_descs, port_fault_stats(w->nodes->host_ports[i]));
+	add_port(w, name, -1, w->nodes->host_ports[i]);
 }
 
 static bool
@@ -85,9 +97,11 @@ walk(struct walk *w)
 	for (uint32_t i = 0; i < nodes->nb_switches; i++) {
 		const struct switch_node *sw = &nodes->switches[i];
 
-		for (uint16_t p = 0; wants(w, sw->node.name) && p < sw->node.nb_ports; p++)
+		for (uint16_t p = 0; wants(w, sw->node.name) && p < sw->node.nb_ports; p++) {
 			add(w, sw->node.name, p, switch_port_stat_descs,
 			    switch_port_stats(sw->sw, p));
+			add_port(w, sw->node.name, p, nodes->switch_ports[i][p]);
+		}
 	}
 }
 

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ports.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "af_packet.h"
 #include "dpdk.h"
+#include "link.h"
 #include "log.h"
+#include "sockdir.h"
 
 static int
 open_ring(const struct conf_port *conf, enum kernel_take take, struct pkt_pool *pool,
@@ -43,11 +48,46 @@ open_af_packet(const struct conf_port *conf, enum kernel_take take, struct pkt_p
 	return err;
 }
 
+/* DIR/NAME.link in the folder of sockets; paths as they are. */
+static int
+link_path(const char *arg, char path[LINK_PATH_MAX + 1])
+{
+	size_t size = LINK_PATH_MAX + 1;
+	int len, err;
+
+	if (arg[0] == '/') {
+		strcpy(path, arg);
+		return 0;
+	}
+	err = sockdir_path(geteuid(), path, size);
+	if (err)
+		return err;
+	len = (int)strlen(path);
+	len += snprintf(path + len, size - (size_t)len, "/%s.link", arg);
+	return (size_t)len >= size ? -ENAMETOOLONG : 0;
+}
+
+static int
+open_link(const struct conf_port *conf, enum kernel_take take, struct pkt_pool *pool,
+          struct port **port)
+{
+	char path[LINK_PATH_MAX + 1];
+	int err = link_path(conf->arg, path);
+
+	(void)take;
+	if (!err)
+		err = port_link_open(path, pool, port);
+	if (err)
+		log_error("link %s: %s", conf->arg, strerror(-err));
+	return err;
+}
+
 /* Each tells in the log what it can't open. */
 static int (*const openers[])(const struct conf_port *conf, enum kernel_take take,
                               struct pkt_pool *pool, struct port **port) = {
 	[PORT_RING] = open_ring,
 	[PORT_AF_PACKET] = open_af_packet,
+	[PORT_LINK] = open_link,
 };
 
 int

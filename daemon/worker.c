@@ -33,6 +33,12 @@
 #define YIELD_OFF_TURNS 1000
 /* Silence that ends in a sleep, whatever yields cost. */
 #define SILENCE_NS 1000000
+/*
+ * A node that waits for room at a port wants a turn at once, and none is of use before there is
+ * some. The port wakes us then; but the node may have deadlines as well, so we sleep no longer than
+ * this.
+ */
+#define BLOCKED_NS 1000000
 /* A deadline that is so near is not slept for: waking up takes as long. */
 #define NEAR_NS 20000
 
@@ -58,6 +64,7 @@ struct worker {
 	uint32_t idle_turns; /* since then */
 	uint32_t yield_off;  /* idle turns for which yielding is off */
 	bool slept;          /* before this turn */
+	bool is_blocked;     /* a port had no room in this turn */
 	int epoll_fd;
 
 	/* from other threads */
@@ -104,9 +111,12 @@ tell_link(const struct worker_node *wn, uint16_t p, uint64_t now_ns)
 		node->ops->link(node, p, !port->is_down, now_ns);
 }
 
-/* One turn of a node: what came in, what is due, what goes out. Returns packets moved. */
+/*
+ * One turn of a node: what came in, what is due, what goes out. Returns packets moved; is_blocked
+ * is set if a port has no room.
+ */
 static uint32_t
-turn_node(const struct worker_node *wn, uint64_t now_ns)
+turn_node(const struct worker_node *wn, bool *is_blocked, uint64_t now_ns)
 {
 	struct node *node = wn->node;
 	struct pkt *pkts[NODE_BURST];
@@ -128,8 +138,10 @@ turn_node(const struct worker_node *wn, uint64_t now_ns)
 		uint32_t room = port->ops->tx_room(port);
 		uint32_t n, taken;
 
-		if (room == 0)
+		if (room == 0) {
+			*is_blocked = true;
 			continue;
+		}
 		n = node->ops->send(node, p, pkts, room < NODE_BURST ? room : NODE_BURST, now_ns);
 		if (n == 0)
 			continue;
@@ -140,17 +152,18 @@ turn_node(const struct worker_node *wn, uint64_t now_ns)
 	return nb_moved;
 }
 
-/* When somebody wants a turn by himself; 0 = now. */
+/* When somebody wants a turn by himself; up to now_ns = at once. */
 static uint64_t
-next_deadline(const struct worker *w)
+next_deadline(const struct worker *w, uint64_t now_ns)
 {
-	uint64_t next = NEVER_NS;
+	uint64_t next = w->is_blocked ? now_ns + BLOCKED_NS : NEVER_NS;
 
 	for (uint32_t i = 0; i < w->nb_nodes; i++) {
 		const struct worker_node *wn = &w->nodes[i];
 		uint64_t t = wn->node->ops->next_ns(wn->node);
 
-		if (t < next)
+		/* A turn at once is just what did not help. */
+		if (t < next && !(w->is_blocked && t <= now_ns))
 			next = t;
 		for (uint16_t p = 0; p < wn->node->nb_ports; p++) {
 			struct port *port = wn->ports[p];
@@ -229,14 +242,13 @@ sleep_until(struct worker *w, uint64_t deadline_ns)
 static void
 idle(struct worker *w, uint64_t now_ns)
 {
-	uint64_t next_ns = next_deadline(w);
+	uint64_t next_ns = next_deadline(w, now_ns);
 
 	w->stats.idle_turns++;
 	w->idle_turns++;
 	if (w->yield_off > 0)
 		w->yield_off--;
 	if (next_ns <= now_ns) {
-		/* A port without room: who makes some may need our core. */
 		if (!w->conf.poll)
 			sched_yield();
 		return;
@@ -265,8 +277,9 @@ run(struct worker *w)
 
 		work += bells_take(&w->bells, w->slept, now_ns);
 		w->slept = false;
+		w->is_blocked = false;
 		for (uint32_t i = 0; i < w->nb_nodes; i++)
-			work += turn_node(&w->nodes[i], now_ns);
+			work += turn_node(&w->nodes[i], &w->is_blocked, now_ns);
 		w->stats.turns++;
 		if (work > 0) {
 			w->busy_ns = now_ns;

@@ -317,6 +317,14 @@ fault_doze(struct port *port, bool dozing)
 	return inner->ops->doze && inner->ops->doze(inner, dozing);
 }
 
+static const struct stat_desc *
+fault_counters(const struct port *port, const void **state)
+{
+	const struct port *inner = ((const struct fault_port *)port)->inner;
+
+	return inner->ops->counters ? inner->ops->counters(inner, state) : NULL;
+}
+
 static void
 fault_close(struct port *port)
 {
@@ -335,6 +343,7 @@ static const struct port_ops fault_ops = {
 	.next_ns = fault_next_ns,
 	.wait_fd = fault_wait_fd,
 	.doze = fault_doze,
+	.counters = fault_counters,
 	.close = fault_close,
 };
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "pkt.h"
+#include "stat.h"
 
 struct port;
 
@@ -23,18 +24,24 @@ struct port_ops {
 	 */
 	uint64_t (*next_ns)(struct port *port);
 	/**
-	 * A descriptor that is readable while frames wait in rx_burst, for a driver that sleeps; -1
-	 * = none. The same from open to close, and the port's. Optional: a port without it gets
-	 * frames only from the driver's own thread.
+	 * A descriptor that is readable while frames wait in rx_burst, or when there is room after
+	 * tx_room had none, for a driver that sleeps; -1 = none. The same from open to close, and
+	 * the port's. Optional: a port without it gets frames, and room, only from the driver's own
+	 * thread.
 	 */
 	int (*wait_fd)(const struct port *port);
 	/**
 	 * The driver is about to wait on wait_fd (true), or does so no longer (false).
 	 *
-	 * @return whether frames wait already: then it must not sleep. Optional: wait_fd alone
-	 * tells.
+	 * @return whether frames or room wait already: then it must not sleep. Optional: wait_fd
+	 * alone tells.
 	 */
 	bool (*doze)(struct port *port, bool dozing);
+	/**
+	 * What this kind counts, for operators: table, and the state that it is of; NULL = nothing.
+	 * Optional. The fault layer answers for what it wraps: port_fault_stats has its own.
+	 */
+	const struct stat_desc *(*counters)(const struct port *port, const void **state);
 	/** Free what open made. The peer of a pair may still be in use. */
 	void (*close)(struct port *port);
 };

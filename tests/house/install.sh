@@ -39,6 +39,9 @@ share/doc/weft/example.c
 share/doc/weft/examples/daemon.conf
 share/doc/weft/examples/loopback.conf
 share/doc/weft/examples/switch.conf
+share/doc/weft/examples/three/host0.conf
+share/doc/weft/examples/three/host1.conf
+share/doc/weft/examples/three/switch.conf
 share/doc/weft/LICENSE
 share/doc/weft/NOTICE
 share/doc/weft/README.md

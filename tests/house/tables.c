@@ -11,6 +11,7 @@
 
 #include "conf_read.h"
 #include "fault.h"
+#include "link.h"
 #include "neigh.h"
 #include "nic.h"
 #include "switch.h"
@@ -88,6 +89,7 @@ main(void)
 	print_counters(nic_stat_descs);
 	print_counters(neigh_stat_descs);
 	print_counters(fault_stat_descs);
+	print_counters(link_stat_descs);
 	print_counters(switch_port_stat_descs);
 	return 0;
 }

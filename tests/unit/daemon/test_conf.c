@@ -269,7 +269,7 @@ Test(conf, mistakes_of_the_whole)
 	         ":12: [nic n2] has an ip that [nic n2] has at line 12\n"},
 		{TWO_NICS "[nic n2]\nport = tape:x\nip = 10.1.0.1\n",
 	         ":11: port 'tape:x' is none of ring:NAME, "
-	         "af_packet:INTERFACE\n"},
+	         "af_packet:INTERFACE, link:SOCKET\n"},
 		{"[nic n0]\nport = af_packet:\n", ":2: '' cannot be the name of an interface\n"},
 		{"[nic n0]\nport = af_packet:sixteen-letters-\n",
 	         ":2: 'sixteen-letters-' cannot be the name of an interface\n"},
@@ -282,6 +282,17 @@ Test(conf, mistakes_of_the_whole)
 	         ":3: [nic n0] has the addresses of lo: no ip here\n"},
 		{"[nic n0]\nport = af_packet:lo\nmac = 02:00:00:00:00:01\n",
 	         ":3: [nic n0] has the MAC of lo: no mac here\n"},
+		{TWO_NICS "[nic n2]\nport = link:\nip = 10.1.0.1\n",
+	         ":11: link '': 1 to 31 characters\n"},
+		{TWO_NICS "[nic n2]\nport = link:x/y\nip = 10.1.0.1\n",
+	         ":11: link 'x/y': letters, digits, '_', '-' and '.' only, or an absolute path\n"},
+		{TWO_NICS "[nic n2]\nport = link:/x/\nip = 10.1.0.1\n",
+	         ":11: link '/x/': a path of a socket, of at most 107 characters, please\n"},
+		{"[switch s]\nports = link:a link:b link:a\n",
+	         ":2: link 'a' closes a loop of switches\n"},
+		{"[switch s]\nports = link:a\n[switch t]\nports = link:a\n"
+	         "[nic n0]\nport = link:a\nip = 10.0.0.1\n",
+	         ":4: link 'a' has more than two ends: [nic n0], [switch s], [switch t]\n"},
 		{TWO_NICS "[nic n2]\nport = ring:\nip = 10.1.0.1\n",
 	         ":11: ring '': 1 to 31 characters\n"},
 		{TWO_NICS "[nic n2]\nport = ring:c\nip = 224.0.0.1\n",
@@ -690,19 +701,21 @@ Test(conf, the_longest_prefix_of_a_peer_wins)
 
 Test(conf, the_shipped_files_are_good_and_say_the_defaults)
 {
-	static const char *const files[] = {"loopback", "daemon", "switch"};
+	static const char *const files[] = {"loopback",    "daemon",      "switch",
+	                                    "three/host0", "three/host1", "three/switch"};
 	const char *root = getenv("WEFT_SOURCE_ROOT");
 	struct conf *plain = read_good(TWO_NICS);
 
 	cr_assert_not_null(root);
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		const char *slash = strchr(files[i], '/');
 		char path[512];
 		struct conf *conf;
 
 		snprintf(path, sizeof(path), "%s/conf/%s.conf", root, files[i]);
 		conf = conf_read(path, stderr);
 		cr_assert_not_null(conf, "%s", path);
-		cr_expect_str_eq(conf->daemon.name, files[i]);
+		cr_expect_str_eq(conf->daemon.name, slash ? slash + 1 : files[i]);
 		cr_expect_eq(
 			memcmp(&conf->daemon.num, &plain->daemon.num, sizeof(plain->daemon.num)), 0,
 			"%s", path);
