@@ -158,7 +158,7 @@ engine_set_wire(const struct engine_set *set)
 }
 
 static size_t
-next_line(size_t end)
+next_state(size_t end)
 {
 	return (end + ENGINE_STATE_ALIGN - 1) / ENGINE_STATE_ALIGN * ENGINE_STATE_ALIGN;
 }
@@ -168,7 +168,7 @@ engine_set_layout(const struct engine_set *set, const struct engine_set_params *
                   const struct engine_env *env, struct engine_layout *layout)
 {
 	layout->rel_offset = 0;
-	layout->cc_offset = next_line(set->rel->state_size(params->rel, env));
-	layout->lb_offset = next_line(layout->cc_offset + set->cc->state_size(params->cc, env));
-	layout->size = next_line(layout->lb_offset + set->lb->state_size(params->lb, env));
+	layout->cc_offset = next_state(set->rel->state_size(params->rel, env));
+	layout->lb_offset = next_state(layout->cc_offset + set->cc->state_size(params->cc, env));
+	layout->size = next_state(layout->lb_offset + set->lb->state_size(params->lb, env));
 }

@@ -38,7 +38,7 @@ struct engine_set_params {
 	const void *rel, *cc, *lb;
 };
 
-/** Where the three states lie in one block of memory, each from a cache line of its own. */
+/** Where the three states lie in one block of memory. */
 struct engine_layout {
 	size_t rel_offset, cc_offset, lb_offset;
 	size_t size; /**< of the block, a multiple of ENGINE_STATE_ALIGN */

@@ -37,8 +37,8 @@
 /** No timer wanted. */
 #define NEVER_NS UINT64_MAX
 
-/** Alignment of every engine state in bytes: a cache line. */
-#define ENGINE_STATE_ALIGN 64
+/** Alignment of every engine state in bytes: the three of a QP share their cache lines. */
+#define ENGINE_STATE_ALIGN 16
 
 /** What one part expects of another; checked once, when a QP or a topology is bound. */
 enum engine_trait {

@@ -51,7 +51,8 @@ struct rel_qp {
 	uint32_t window_pkts;    /**< from start on: next - una <= this; a PSN >= rx_cum + this:
 	                            REL_DROP */
 	uint32_t msg_mask;       /**< slots - 1 */
-	const struct rel_msg *tx_msgs; /**< own messages, slot = msn & msg_mask */
+	/** Own messages, slot = msn & msg_mask. Moves, or is nowhere, while none is open. */
+	const struct rel_msg *tx_msgs;
 };
 
 /** First member of every reliability state. Engines write, the host reads after each call. */

@@ -98,7 +98,7 @@ ud_rx(struct qp *qp, const struct wire_pkt *w, const uint8_t *frame)
 		nic_drop(qp->nic, DROP_QKEY);
 		return;
 	}
-	if (!qp->have_recv && !resp_take_recv(qp)) {
+	if (!qp->recv && !resp_take_recv(qp)) {
 		qp->nic->stats.out_of_buffer++;
 		nic_drop(qp->nic, DROP_NO_RECV);
 		return;

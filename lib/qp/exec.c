@@ -160,7 +160,7 @@ static void
 remember(struct qp *qp, const struct rd_res *res)
 {
 	qp->res[qp->res_next] = *res;
-	qp->res_next = (qp->res_next + 1) % qp->attr.max_dest_rd_atomic;
+	qp->res_next = (qp->res_next + 1) % qp->nb_res;
 }
 
 static struct verdict
@@ -177,12 +177,11 @@ exec_read(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 	qp->nic->stats.rx_read_requests++;
 	end_message(qp);
 	remember(qp, &(struct rd_res){.first_psn = psn,
-	                              .end_psn = qp->rel->rx_cum,
+	                              .nb_psns = (uint32_t)(qp->rel->rx_cum - psn),
 	                              .va = w->va,
 	                              .rkey = w->rkey,
 	                              .length = w->dma_len,
-	                              .msn = qp->msn,
-	                              .used = true});
+	                              .msn = qp->msn});
 	resp_push(qp, &(struct resp){.kind = RESP_READ,
 	                             .syndrome = AETH_ACK,
 	                             .msn = qp->msn,
@@ -232,11 +231,10 @@ exec_atomic(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 	qp->nic->stats.rx_atomic_requests++;
 	end_message(qp);
 	remember(qp, &(struct rd_res){.first_psn = psn,
-	                              .end_psn = psn + 1,
+	                              .nb_psns = 1,
 	                              .orig = orig,
 	                              .msn = qp->msn,
-	                              .atomic = true,
-	                              .used = true});
+	                              .atomic = true});
 	resp_push(qp, &(struct resp){.kind = RESP_ATOMIC,
 	                             .syndrome = AETH_ACK,
 	                             .msn = qp->msn,
@@ -254,7 +252,7 @@ exec_packet(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 		return bad_sequence;
 	if ((flags & OPF_PAYLOAD) && !length_fits(qp, w))
 		return bad_length;
-	if (qp->have_recv && qp->recv->is_bad)
+	if (qp->recv && qp->recv->is_bad)
 		return recv_bad;
 	if (flags & OPF_SEND)
 		return exec_send(qp, w);

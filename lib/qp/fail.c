@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "batch.h"
+#include "lease.h"
 #include "log.h"
 #include "psn.h"
 #include "resp.h"
@@ -171,6 +172,8 @@ flush_sends(struct qp *qp)
 	}
 	qp->is_spoilt = false;
 	wq_give_back(&qp->sq);
+	if (qp->sq.head == qp->sq_open)
+		lease_wrs_end(qp);
 	if (nb)
 		wr_complete_later(qp);
 }
@@ -181,22 +184,20 @@ flush_recvs(struct qp *qp)
 {
 	uint32_t nb = qp->srq ? 0 : wq_posted(&qp->rq, qp->rq.head);
 	const struct batch *batch = qp->nic->batch;
-	struct recv_wr wr;
+	struct shm_recv_wqe wqe;
 
-	if (qp->have_recv && batch_cqe_fits(batch)) {
-		qp->have_recv = false;
+	if (qp->recv && batch_cqe_fits(batch)) {
 		flush_cqe(qp, qp->recv_cq, qp->recv->wr_id, qp->recv->status, SHM_WC_RECV);
+		lease_recv_end(qp);
 	}
 	while (nb && batch_cqe_fits(batch)) {
-		if (!wq_take_recv(&qp->rq, &wr)) { /* the application spoilt its tail meanwhile */
-			nb = 0;
-			break;
-		}
-		flush_cqe(qp, qp->recv_cq, wr.wr_id, 0, SHM_WC_RECV);
+		shm_copy(&wqe, wq_slot(&qp->rq, qp->rq.head), sizeof(wqe));
+		flush_cqe(qp, qp->recv_cq, wqe.wr_id, 0, SHM_WC_RECV);
+		qp->rq.head++;
 		nb--;
 	}
 	wq_give_back(&qp->rq);
-	if (nb || qp->have_recv)
+	if (nb || qp->recv)
 		wr_complete_later(qp);
 }
 
@@ -206,7 +207,8 @@ blame(struct qp *qp, uint8_t send_status, uint8_t recv_status)
 {
 	if (send_status && qp->sq.head != qp->sq_open)
 		wr_at(qp, qp->sq.head)->status = send_status;
-	qp->recv->status = recv_status;
+	if (qp->recv)
+		qp->recv->status = recv_status;
 }
 
 /* Posts from now on must ring: we set the flag, then look; the application posts, then looks. */

@@ -61,6 +61,7 @@ nic_create(const struct nic_conf *conf, uint64_t now_ns)
 	assert(nic_engine_stats_fit(nic));
 	nic->now_ns = now_ns;
 	nic->mr_generation = 1;
+	nic->trim_ns = NEVER_NS;
 	set_gids(nic, conf);
 	nic->is_up = nic->port_is_up = nic->iface_is_up = true;
 	nic->ip_mtu_bytes = conf->ip_mtu_bytes;
@@ -97,6 +98,7 @@ nic_destroy(struct nic *nic)
 		pkt_free(&p, 1);
 	neigh_destroy(nic->neigh);
 	batch_destroy(nic->batch);
+	slab_set_fini(&nic->slabs);
 	keytab_fini(&nic->qps);
 	keytab_fini(&nic->keys);
 	free(nic->cc_nic.shared);

@@ -15,6 +15,7 @@
 #include "prng.h"
 #include "reliability.h"
 #include "sched.h"
+#include "slab.h"
 #include "turns.h"
 #include "wheel.h"
 #include "wire.h"
@@ -60,6 +61,7 @@ struct nic_stats {
 	uint64_t implied_nak_seq_err; /**< response or ACK beyond an unanswered READ or atomic */
 	uint64_t rnr_nak_retry_err;   /**< RNR NAK received */
 	uint64_t out_of_buffer;       /**< no receive WQE */
+	uint64_t no_memory;           /**< the system had none: work waits, an answer is lost */
 	uint64_t retransmits;         /**< packets sent again */
 	uint64_t np_cnp_sent, rp_cnp_handled, np_ecn_marked_roce_packets;
 	uint64_t req_cqe_error, req_cqe_flush_error, resp_cqe_error, resp_cqe_flush_error;
@@ -161,7 +163,10 @@ struct nic {
 	struct pkt_queue loop; /**< frames to the own MAC: received at the next turn */
 	struct batch *batch;   /**< packets, copies and completions of the present burst */
 	struct nic_stats stats;
-	uint64_t now_ns; /**< of the present turn */
+	uint64_t now_ns;       /**< of the present turn */
+	struct slab_set slabs; /**< what QPs lease, and they themselves */
+	uint64_t trim_ns;      /**< when to look for unused memory */
+	uint8_t fifo_slab;     /**< of queues of responses */
 	/** Of engines of QPs that are gone. */
 	uint64_t ended_stats[NIC_ENGINE_NB][NIC_ENGINE_STATS_MAX];
 };

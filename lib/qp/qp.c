@@ -2,13 +2,13 @@
 #include "qp.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "batch.h"
 #include "comp.h"
 #include "engines.h"
 #include "fail.h"
+#include "lease.h"
 #include "log.h"
 #include "path.h"
 #include "psn.h"
@@ -16,49 +16,16 @@
 #include "state.h"
 #include "wr.h"
 
-/* Messages open at once in one QP, unless its send queue is shorter. */
-#define MAX_MSGS 256
-
-static bool
-alloc_queues(struct qp *qp)
-{
-	uint32_t msgs = 1;
-
-	while (msgs < MAX_MSGS && msgs < qp->sq.nb_slots)
-		msgs *= 2;
-	qp->rel_qp.msg_mask = msgs - 1;
-	qp->wr_size = (uint32_t)(sizeof(struct send_wr) + qp->sq.max_sge * sizeof(struct shm_sge));
-	qp->wr_size = (qp->wr_size + 63) & ~63u;
-	qp->wrs = aligned_alloc(64, (size_t)qp->wr_size * qp->sq.nb_slots);
-	qp->msgs = calloc(msgs, sizeof(*qp->msgs));
-	qp->tx_msgs = calloc(msgs, sizeof(*qp->tx_msgs));
-	qp->recv = calloc(1, sizeof(*qp->recv));
-	qp->rel_qp.tx_msgs = qp->msgs;
-	return qp->wrs && qp->msgs && qp->tx_msgs && qp->recv;
-}
-
-static void
-free_all(struct qp *qp)
-{
-	free(qp->engines);
-	free(qp->wrs);
-	free(qp->msgs);
-	free(qp->tx_msgs);
-	free(qp->recv);
-	free(qp);
-}
-
 /* What a QP starts from, and comes back to by a change to RESET. */
 static void
 reset(struct qp *qp)
 {
-	uint32_t max_msgs = qp->rel_qp.msg_mask + 1;
-
+	lease_end_all(qp);
 	qp->state = SHM_QPS_RESET;
 	qp->attr = (struct shm_qp_attr){.state = SHM_QPS_RESET};
-	memset(qp->engines, 0, qp->engines_size);
+	memset(qp->rel, 0, qp->engines_size);
 	qp->rel->deadline_ns = qp->cc->deadline_ns = qp->lb->deadline_ns = NEVER_NS;
-	qp->rel_qp = (struct rel_qp){.msg_mask = max_msgs - 1, .tx_msgs = qp->msgs};
+	qp->rel_qp = (struct rel_qp){.msg_mask = qp->rel_qp.msg_mask};
 	qp->sq_open = qp->sq.head;
 	qp->rd_head = qp->nb_rd = qp->nb_unasked = 0;
 	qp->hold_ns = qp->rtt_sent_ns = 0;
@@ -68,10 +35,7 @@ reset(struct qp *qp)
 	qp->comm_est = false;
 	qp->msn = qp->rx_op = 0;
 	qp->is_spoilt = false;
-	qp->have_recv = qp->rx_skip = qp->rnr_sent = qp->cnp_due = false;
-	qp->fifo_head = qp->fifo_tail = 0;
-	qp->res_next = 0;
-	memset(qp->res, 0, sizeof(qp->res));
+	qp->rx_skip = qp->rnr_sent = qp->cnp_due = false;
 	memset(&qp->error, 0, sizeof(qp->error));
 	memset(&qp->counts, 0, sizeof(qp->counts));
 }
@@ -96,22 +60,24 @@ init_ok(const struct qp_init *init)
 struct qp *
 qp_create(struct nic *nic, const struct qp_init *init)
 {
+	struct engine_layout engines;
 	struct qp *qp;
 
 	if (!init_ok(init)) {
 		errno = EINVAL;
 		return NULL;
 	}
-	qp = calloc(1, sizeof(*qp));
+	qp_engines_layout(nic, init->type, &engines);
+	qp = lease_qp(nic, (uint32_t)engines.size);
 	if (!qp)
-		return NULL;
-	qp->nic = nic;
+		goto no_qp;
+	qp_engines_place(qp, init->type, &engines);
 	qp->type = init->type;
 	qp->pd = init->pd;
 	qp->send_cq = init->send_cq;
 	qp->recv_cq = init->recv_cq;
 	qp->srq = init->srq;
-	qp->cap = init->cap;
+	qp->max_inline = init->cap.max_inline;
 	qp->sq_sig_all = init->sq_sig_all;
 	qp->cookie = init->cookie;
 	qp->owner = init->owner;
@@ -134,14 +100,21 @@ qp_create(struct nic *nic, const struct qp_init *init)
 	do
 		qp->qpn = (uint32_t)nic_random(nic) & PSN_MASK;
 	while (qp->qpn <= QPN_GSI || qp->qpn == PSN_MASK || keytab_get(&nic->qps, qp->qpn));
-	if (!alloc_queues(qp) || !qp_engines_alloc(qp) || keytab_put(&nic->qps, qp->qpn, qp)) {
-		free_all(qp);
-		errno = ENOMEM;
-		return NULL;
-	}
+	if (!lease_begin(qp))
+		goto no_lease;
+	if (keytab_put(&nic->qps, qp->qpn, qp))
+		goto no_slot;
 	reset(qp);
 	link_refs(qp, 1);
 	return qp;
+
+no_slot:
+	lease_finish(qp);
+no_lease:
+	lease_qp_end(qp);
+no_qp:
+	errno = ENOMEM;
+	return NULL;
 }
 
 /* Its engines' states are cleared or freed next. */
@@ -163,7 +136,8 @@ qp_destroy(struct qp *qp)
 	stop(qp);
 	keytab_del(&qp->nic->qps, qp->qpn);
 	link_refs(qp, (uint32_t)-1);
-	free_all(qp);
+	lease_finish(qp);
+	lease_qp_end(qp);
 }
 
 struct qp *
@@ -226,11 +200,18 @@ prepare(struct qp *qp, const struct shm_qp_attr *attr, uint32_t mask, uint64_t n
 	const char *why = state_check(qp->type, qp->state, attr, mask, qp->nic->active_mtu);
 	int rc = why ? -EINVAL : 0;
 
+	if (!why && (mask & SHM_QP_AV) && !path_is_valid(qp->nic, &attr->av)) {
+		rc = -EINVAL;
+		why = "no such GID index, or no source for the peer's GID (see "
+		      "'ibv_devinfo -v')";
+	}
+	if (!why && (mask & SHM_QP_MAX_DEST_RD_ATOMIC)) {
+		rc = lease_res_resize(qp, attr->max_dest_rd_atomic);
+		why = rc ? "no memory to remember its READs and atomics" : NULL;
+	}
 	if (!why && (mask & SHM_QP_AV)) {
 		rc = path_set(qp, &attr->av, now_ns);
-		why = rc == -EINVAL ? "no such GID index, or no source for the peer's GID (see "
-		                      "'ibv_devinfo -v')"
-		                    : "too many neighbours";
+		why = "too many neighbours";
 	}
 	if (rc)
 		log_info("%s: QP 0x%06x in state %u: change to %u refused: %s", qp->nic->conf.name,

@@ -2,6 +2,7 @@
 #ifndef WEFT_QP_H
 #define WEFT_QP_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -55,11 +56,11 @@ struct wq {
 /** A receive WQE in private memory. */
 struct recv_wr {
 	uint64_t wr_id;
-	uint32_t nb_sge;
 	uint64_t length; /**< sum of the entries, bytes */
-	bool is_bad;     /**< named more entries than the queue allows; taken without any */
-	uint8_t status;  /**< enum shm_wc_status, once the QP has failed; 0 = flushed */
-	struct shm_sge sge[WEFT_MAX_SGE];
+	uint32_t nb_sge;
+	bool is_bad;          /**< named more entries than the queue allows; taken without any */
+	uint8_t status;       /**< enum shm_wc_status, once the QP has failed; 0 = flushed */
+	struct shm_sge sge[]; /**< wq.max_sge entries */
 };
 
 /** A shared receive queue. */
@@ -98,69 +99,64 @@ struct tx_msg {
 /** What waits to be answered, in the order in which it leaves. */
 enum resp_kind { RESP_ACK, RESP_READ, RESP_ATOMIC };
 struct resp {
-	enum resp_kind kind;
-	uint8_t syndrome;
-	uint32_t msn; /**< 24 bits */
 	uint64_t psn; /**< unwrapped; READ: of the next packet */
-	uint64_t va;  /**< READ: of the next byte */
+	union {
+		uint64_t va;   /**< READ: of the next byte */
+		uint64_t orig; /**< ATOMIC: original value */
+	};
 	uint32_t rkey;
-	uint32_t left; /**< READ: bytes still to send */
-	bool started;  /**< READ: a first packet has left */
-	bool replay;   /**< for a duplicate request */
-	uint64_t orig; /**< ATOMIC: original value */
+	uint32_t left;    /**< READ: bytes still to send */
+	uint32_t msn;     /**< 24 bits */
+	uint8_t kind;     /**< enum resp_kind */
+	uint8_t syndrome; /**< of the AETH */
+	bool started;     /**< READ: a first packet has left */
+	bool replay;      /**< for a duplicate request */
 };
+static_assert(sizeof(struct resp) == 32, "two in a cache line");
 
 /** A READ or atomic that was executed, kept for duplicates. */
 struct rd_res {
-	uint64_t first_psn, end_psn;
-	uint64_t va;
-	uint64_t orig; /**< atomic */
+	uint64_t first_psn; /**< unwrapped */
+	union {
+		uint64_t va;   /**< READ */
+		uint64_t orig; /**< atomic: original value */
+	};
+	uint32_t nb_psns; /**< 0 = an entry not used yet */
 	uint32_t rkey;
 	uint32_t length;
-	uint32_t msn;
-	bool atomic;
-	bool used;
+	uint32_t msn : 24;
+	uint32_t atomic : 1;
 };
+static_assert(sizeof(struct rd_res) == 32, "two in a cache line");
 
+/**
+ * A QP. In the order of use: what a packet of either kind touches, then the requester, then the
+ * responder, then what only control and failures need. The states of the engines follow behind it
+ * in the same block of memory. What only a QP with work has is leased (lease.h).
+ */
 struct qp {
 	struct nic *nic;
-	struct sched_ent sched; /**< with work to send */
-	struct list resp_link;  /**< in nic.resp_qps, of its client's group */
-	struct list done_link;  /**< in nic.done_qps, of its client's group */
-	struct wheel_timer timer;
 	uint32_t qpn;
 	uint8_t type;  /**< enum shm_qp_type */
 	uint8_t state; /**< enum shm_qp_state */
 	bool sq_sig_all;
-	bool comm_est;     /**< the event was raised */
-	bool drained_told; /**< SQD: the event was raised */
-	bool resp_turn;    /**< READ responses and requests take turns */
-	bool cnp_due;      /**< a CNP waits to be sent */
+	bool comm_est;       /**< the event was raised */
+	bool drained_told;   /**< SQD: the event was raised */
+	bool resp_turn;      /**< READ responses and requests take turns */
+	bool cnp_due;        /**< a CNP waits to be sent */
+	bool has_path;       /**< path and neigh are set */
+	bool path_to_self;   /**< the next hop's MAC is the own one */
+	uint8_t ecn;         /**< of data, enum ip_ecn */
+	bool is_spoilt;      /**< the memory of a send is gone: nothing more is opened */
+	bool hold_is_rnr;    /**< else the neighbour's MAC, or memory, is waited for */
+	uint8_t nb_rnr;      /**< RNR NAKs since progress */
+	bool rnr_sent;       /**< the expected request was refused; what is behind it is dropped */
+	bool rx_skip;        /**< UC: message dropped, wait for the next FIRST or ONLY */
+	uint8_t rx_skip_why; /**< enum drop, counted for each of its packets */
 	uint32_t pd;
-	struct cq *send_cq, *recv_cq;
-	struct srq *srq;
-	struct wq sq, rq;
-	struct shm_qp_cap cap;
-	struct shm_qp_attr attr;
-	uint64_t cookie;
-	void *owner; /**< for nic_driver */
-
-	/* path, from RTR on */
-	struct ip_addr peer_ip, own_ip;
-	uint16_t own_vlan;         /**< VLAN ID of own_ip; 0 = untagged */
-	struct neigh *neigh;       /**< UD: of the last destination */
-	uint32_t neigh_generation; /**< of the path's MAC */
-	struct shm_av av;          /**< what path was made for */
-	bool has_path;
-	bool path_to_self;      /**< the next hop's MAC is the own one */
-	uint64_t neigh_wait_ns; /**< the MAC is waited for until then; 0 = not now */
-	struct wire_path path;
 	uint32_t mtu; /**< bytes */
-	uint8_t ecn;  /**< of data, enum ip_ecn */
 
-	/* engines; all three states in one block */
-	void *engines;
-	size_t engines_size;
+	/* engines; their states lie behind the QP */
 	const struct reliability_ops *rel_ops;
 	const struct cc_ops *cc_ops;
 	const struct lb_ops *lb_ops;
@@ -169,55 +165,79 @@ struct qp {
 	struct lb_head *lb;
 	struct rel_qp rel_qp;
 
-	struct mr_reach reach_out, reach_in; /**< of the last payload taken and placed */
+	struct sched_ent sched; /**< with work to send */
+	struct list resp_link;  /**< in nic.resp_qps, of its client's group */
+	struct list done_link;  /**< in nic.done_qps, of its client's group */
+	struct wheel_timer timer;
+	struct shm_qp_attr attr;
+
+	/* path, from RTR on */
+	struct ip_addr peer_ip, own_ip;
+	uint16_t own_vlan;         /**< VLAN ID of own_ip; 0 = untagged */
+	struct neigh *neigh;       /**< UD: of the last destination */
+	uint32_t neigh_generation; /**< of the path's MAC */
+	uint32_t max_inline;       /**< bytes of a send in the queue itself */
+	uint64_t neigh_wait_ns;    /**< the MAC is waited for until then; 0 = not now */
+	struct wire_path path;
 
 	/* requester */
-	uint8_t *wrs; /**< private copies, slot = index & (sq.nb_slots - 1) */
+	struct cq *send_cq;
+	struct wq sq;
+	uint8_t *wrs; /**< leased: private copies, see wr_at; NULL = no request is open */
 	uint32_t wr_size;
-	uint32_t sq_open;     /**< next SQ index to open; [sq.head, sq_open) are in wrs */
-	struct rel_msg *msgs; /**< slot = msn & rel_qp.msg_mask */
-	struct tx_msg *tx_msgs;
-	uint64_t tx_msn;     /**< message of the last packet sent: where the next is looked for */
-	uint64_t tx_nxt_psn; /**< above the highest PSN sent: first transmissions start here */
-	bool is_spoilt;      /**< the memory of a send is gone: nothing more is opened */
-	uint32_t spoilt_idx; /**< its SQ index; it and what is behind go into the void */
-	uint64_t rd_msn[WEFT_MAX_RD_ATOMIC]; /**< READs and atomics not answered, oldest first */
+	uint32_t wr_mask;       /**< copies - 1 */
+	uint32_t wr_base;       /**< SQ index of the first copy */
+	uint32_t sq_open;       /**< next SQ index to open; [sq.head, sq_open) are in wrs */
+	struct rel_msg *msgs;   /**< leased: slot = msn & rel_qp.msg_mask */
+	struct tx_msg *tx_msgs; /**< leased */
+	uint64_t *rd_msn;       /**< leased: READs and atomics not answered, oldest first */
 	uint32_t rd_head, nb_rd;
+	uint64_t tx_msn;      /**< message of the last packet sent: where the next is looked for */
+	uint64_t tx_nxt_psn;  /**< above the highest PSN sent: first transmissions start here */
+	uint32_t spoilt_idx;  /**< its SQ index; it and what is behind go into the void */
 	uint32_t nb_unasked;  /**< packets sent since the last that asked for an acknowledgement */
 	uint64_t asked_ns;    /**< when that was */
 	uint64_t hold_ns;     /**< nothing leaves before; 0 = no hold */
-	bool hold_is_rnr;     /**< else the neighbour's MAC is waited for */
 	uint64_t progress_ns; /**< last time something new was acknowledged, or sending began */
-	uint8_t nb_rnr;       /**< RNR NAKs since progress */
 	uint64_t sent_count;  /**< packets, for CC */
 	uint64_t out_bytes;   /**< of the packets outstanding */
 	uint64_t rtt_psn, rtt_sent_ns; /**< packet being timed; rtt_sent_ns 0 = none */
+	struct mr_reach reach_out;     /**< of the last payload taken */
 
 	/* responder */
-	uint32_t msn;          /**< messages completed, 24 bits */
-	uint32_t rx_op;        /**< OPF_SEND or OPF_WRITE inside a message, else 0 */
-	bool have_recv;        /**< recv is taken for the message */
-	bool rx_skip;          /**< UC: message dropped, wait for the next FIRST or ONLY */
-	enum drop rx_skip_why; /**< counted for each of its packets */
-	bool rnr_sent;    /**< the expected request was refused; what is behind it is dropped */
-	uint64_t rx_va;   /**< WRITE: next byte */
-	uint64_t rx_left; /**< WRITE: bytes still to come */
-	uint32_t rx_rkey;
-	uint64_t rx_length; /**< bytes of the message so far */
-	struct recv_wr *recv;
-	struct resp fifo[RESP_FIFO_LEN];
+	struct cq *recv_cq;
+	struct srq *srq;
+	struct wq rq;
+	struct recv_wr *recv; /**< leased: taken for the message that comes; NULL = none is */
+	struct resp *fifo;    /**< leased: RESP_FIFO_LEN; NULL = nothing waits */
 	uint32_t fifo_head, fifo_tail;
-	struct rd_res res[WEFT_MAX_RD_ATOMIC];
+	uint32_t msn;       /**< messages completed, 24 bits */
+	uint32_t rx_op;     /**< OPF_SEND or OPF_WRITE inside a message, else 0 */
+	uint64_t rx_va;     /**< WRITE: next byte */
+	uint64_t rx_left;   /**< WRITE: bytes still to come */
+	uint64_t rx_length; /**< bytes of the message so far */
+	uint32_t rx_rkey;
+	uint32_t nb_res;          /**< entries of res, at least attr.max_dest_rd_atomic */
+	struct mr_reach reach_in; /**< of the last payload placed */
+	struct rd_res *res;       /**< leased with the first READ or atomic, until RESET */
 	uint32_t res_next;
+	/** Slabs of nic.slabs, by what is leased from them. */
+	uint8_t wrs_slab, recv_slab, res_slab;
 
+	/* cold */
+	uint8_t own_slab;      /**< that it lies in itself */
+	uint32_t engines_size; /**< bytes behind rel */
+	uint64_t cookie;
+	void *owner;      /**< for nic_driver */
+	struct shm_av av; /**< what path was made for */
 	/* why it failed, for people */
 	struct {
-		enum qp_reason why;
-		uint64_t psn;          /**< oldest not acknowledged, or at fault */
-		uint8_t peer_syndrome; /**< what the peer last said */
-		uint32_t peer_psn;
-		bool peer_spoke;
+		uint64_t psn;         /**< oldest not acknowledged, or at fault */
 		uint32_t nb_timeouts; /**< since progress */
+		uint32_t peer_psn;
+		uint8_t why;           /**< enum qp_reason */
+		uint8_t peer_syndrome; /**< what the peer last said */
+		bool peer_spoke;
 	} error;
 
 	/* what it went through since RESET, for people */
@@ -225,6 +245,10 @@ struct qp {
 		uint64_t retransmits, timeouts, rnr_naks;
 	} counts;
 };
+
+/** Where the states of the engines begin, bytes from the QP. */
+#define QP_ENGINES_OFFSET                                                                          \
+	((sizeof(struct qp) + ENGINE_STATE_ALIGN - 1) & ~(size_t)(ENGINE_STATE_ALIGN - 1))
 
 /** The transport bits of a QP's opcodes. */
 static inline uint8_t
@@ -256,7 +280,7 @@ qp_prefetch(const struct qp *qp)
 {
 	if (!qp)
 		return;
-	for (size_t off = offsetof(struct qp, qpn); off < offsetof(struct qp, fifo); off += 64)
+	for (size_t off = 0; off < offsetof(struct qp, res); off += 64)
 		__builtin_prefetch((const char *)qp + off);
 }
 

@@ -37,24 +37,27 @@ static const struct op_row op_rows[SHM_WR_NB] = {
 	[SHM_WR_FETCH_ADD] = {0, 0, 0, OP_FETCH_ADD},
 };
 
-static bool
-holds(const struct rel_qp *rq, const struct rel_msg *m, uint64_t psn)
+/* The message of this number if it is open and has this PSN, else NULL. */
+static const struct rel_msg *
+holder(const struct qp *qp, uint64_t msn, uint64_t psn)
 {
-	return m->msn >= rq->tx_first_msn && m->msn < rq->tx_end_msn &&
-	       psn - m->first_psn < m->nb_psns;
+	const struct rel_qp *rq = &qp->rel_qp;
+	const struct rel_msg *m = &qp->msgs[msn & rq->msg_mask];
+	bool is_open = msn - rq->tx_first_msn < rq->tx_end_msn - rq->tx_first_msn;
+
+	return is_open && psn - m->first_psn < m->nb_psns ? m : NULL;
 }
 
 /* The message of a PSN: nearly always that of the packet before, or the next one. */
 static const struct rel_msg *
 msg_of(struct qp *qp, uint64_t psn)
 {
-	const struct rel_qp *rq = &qp->rel_qp;
-	const struct rel_msg *m = &qp->msgs[qp->tx_msn & rq->msg_mask];
+	const struct rel_msg *m = holder(qp, qp->tx_msn, psn);
 
-	if (!holds(rq, m, psn))
-		m = &qp->msgs[(qp->tx_msn + 1) & rq->msg_mask];
-	if (!holds(rq, m, psn))
-		m = rel_msg_of(rq, psn);
+	if (!m)
+		m = holder(qp, qp->tx_msn + 1, psn);
+	if (!m)
+		m = rel_msg_of(&qp->rel_qp, psn);
 	qp->tx_msn = m->msn;
 	return m;
 }

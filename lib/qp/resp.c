@@ -4,6 +4,7 @@
 #include "batch.h"
 #include "exec.h"
 #include "fail.h"
+#include "lease.h"
 #include "psn.h"
 #include "wr.h"
 
@@ -17,7 +18,7 @@ fifo_used(const struct qp *qp)
 }
 
 /* Whoever sends it must know: READ responses are paced, the others are not. */
-static void
+static inline void
 wake(struct qp *qp)
 {
 	struct nic *nic = qp->nic;
@@ -28,10 +29,23 @@ wake(struct qp *qp)
 		qp_respond(qp);
 }
 
+/* Room for one more; without memory the answer counts as lost on its way. */
+static inline bool
+has_room(struct qp *qp)
+{
+	if (qp->fifo || lease_fifo(qp)) {
+		assert(fifo_used(qp) < RESP_FIFO_LEN);
+		return true;
+	}
+	nic_drop(qp->nic, DROP_BUSY);
+	return false;
+}
+
 void
 resp_push(struct qp *qp, const struct resp *resp)
 {
-	assert(fifo_used(qp) < RESP_FIFO_LEN);
+	if (!has_room(qp))
+		return;
 	qp->fifo[qp->fifo_tail++ % RESP_FIFO_LEN] = *resp;
 	wake(qp);
 }
@@ -43,10 +57,11 @@ resp_push(struct qp *qp, const struct resp *resp)
 static void
 push_again(struct qp *qp, const struct resp *resp)
 {
-	uint32_t i = qp->fifo_tail;
+	uint32_t i;
 
-	assert(fifo_used(qp) < RESP_FIFO_LEN);
-	qp->fifo_tail++;
+	if (!has_room(qp))
+		return;
+	i = qp->fifo_tail++;
 	for (; i != qp->fifo_head && qp->fifo[(i - 1) % RESP_FIFO_LEN].psn > resp->psn; i--)
 		qp->fifo[i % RESP_FIFO_LEN] = qp->fifo[(i - 1) % RESP_FIFO_LEN];
 	qp->fifo[i % RESP_FIFO_LEN] = *resp;
@@ -60,13 +75,15 @@ push_again(struct qp *qp, const struct resp *resp)
 static void
 push_ack(struct qp *qp, uint64_t psn)
 {
-	struct resp *tail = &qp->fifo[(qp->fifo_tail - 1) % RESP_FIFO_LEN];
+	if (fifo_used(qp)) {
+		struct resp *tail = &qp->fifo[(qp->fifo_tail - 1) % RESP_FIFO_LEN];
 
-	if (fifo_used(qp) && tail->kind == RESP_ACK && tail->syndrome == AETH_ACK) {
-		if (tail->psn < psn)
-			tail->psn = psn;
-		tail->msn = qp->msn;
-		return;
+		if (tail->kind == RESP_ACK && tail->syndrome == AETH_ACK) {
+			if (tail->psn < psn)
+				tail->psn = psn;
+			tail->msn = qp->msn;
+			return;
+		}
 	}
 	resp_push(qp, &(struct resp){
 			      .kind = RESP_ACK, .syndrome = AETH_ACK, .msn = qp->msn, .psn = psn});
@@ -85,9 +102,12 @@ resp_take_recv(struct qp *qp)
 	struct srq *srq = qp->srq;
 	struct wq *wq = srq ? &srq->wq : &qp->rq;
 
-	if (!wq_take_recv(wq, qp->recv))
+	if (!lease_recv(qp))
 		return false;
-	qp->have_recv = true;
+	if (!wq_take_recv(wq, qp->recv)) {
+		lease_recv_end(qp);
+		return false;
+	}
 	if (srq) {
 		wq_give_back(&srq->wq);
 		srq_check_limit(srq);
@@ -100,7 +120,7 @@ resp_deliver(struct qp *qp, const struct shm_cqe *cqe, bool solicited)
 {
 	if (!qp->srq)
 		wq_give_back(&qp->rq);
-	qp->have_recv = false;
+	lease_recv_end(qp);
 	batch_cqe(qp->nic, qp, qp->recv_cq, cqe, solicited);
 }
 
@@ -116,12 +136,9 @@ psns_of(const struct qp *qp, const struct wire_pkt *w)
 static const struct rd_res *
 find_res(const struct qp *qp, uint64_t psn)
 {
-	for (uint32_t i = 0; i < qp->attr.max_dest_rd_atomic; i++) {
-		const struct rd_res *r = &qp->res[i];
-
-		if (r->used && psn >= r->first_psn && psn < r->end_psn)
-			return r;
-	}
+	for (uint32_t i = 0; qp->res && i < qp->nb_res; i++)
+		if (psn - qp->res[i].first_psn < qp->res[i].nb_psns)
+			return &qp->res[i];
 	return NULL;
 }
 
@@ -132,7 +149,7 @@ response_of(struct qp *qp, const struct rd_res *r)
 	for (uint32_t i = qp->fifo_head; i != qp->fifo_tail; i++) {
 		struct resp *f = &qp->fifo[i % RESP_FIFO_LEN];
 
-		if (f->kind == RESP_READ && f->psn >= r->first_psn && f->psn < r->end_psn)
+		if (f->kind == RESP_READ && f->psn - r->first_psn < r->nb_psns)
 			return f;
 	}
 	return NULL;
@@ -173,7 +190,7 @@ replay(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 	const struct rd_res *r = find_res(qp, psn);
 	uint64_t skipped;
 
-	if (!r || r->atomic != !!(w->op->flags & OPF_ATOMIC)) {
+	if (!r || (bool)r->atomic != !!(w->op->flags & OPF_ATOMIC)) {
 		nic_drop(qp->nic, DROP_STALE);
 		return;
 	}
@@ -204,10 +221,10 @@ last_to_ack(const struct qp *qp, uint64_t psn)
 {
 	uint64_t last = qp->rel->rx_cum - 1;
 
-	for (uint32_t i = 0; i < qp->attr.max_dest_rd_atomic; i++) {
+	for (uint32_t i = 0; qp->res && i < qp->nb_res; i++) {
 		const struct rd_res *r = &qp->res[i];
 
-		if (r->used && r->first_psn > psn && r->first_psn <= last)
+		if (r->nb_psns && r->first_psn > psn && r->first_psn <= last)
 			last = r->first_psn - 1;
 	}
 	return last;
@@ -284,6 +301,10 @@ resp_rx(struct qp *qp, const struct wire_pkt *w, uint64_t now_ns)
 	}
 	if (rx.psn > qp->rel->rx_cum && qp->rnr_sent) {
 		nic_drop(qp->nic, DROP_GAP);
+		return;
+	}
+	if ((w->op->flags & (OPF_READ | OPF_ATOMIC)) && !qp->res && qp->nb_res && !lease_res(qp)) {
+		nic_drop(qp->nic, DROP_BUSY);
 		return;
 	}
 	if (rx.psn == qp->rel->rx_cum && resp_needs_recv(qp, w->op->flags) &&

@@ -14,7 +14,7 @@ void resp_rx(struct qp *qp, const struct wire_pkt *w, uint64_t now_ns);
 static inline bool
 resp_needs_recv(const struct qp *qp, uint32_t flags)
 {
-	if (qp->have_recv)
+	if (qp->recv)
 		return false;
 	return ((flags & OPF_SEND) && (flags & OPF_START)) ||
 	       ((flags & OPF_WRITE) && (flags & OPF_IMM));
@@ -23,14 +23,14 @@ resp_needs_recv(const struct qp *qp, uint32_t flags)
 /**
  * Take the receive WQE for a message that begins.
  *
- * @return false if none is posted. Otherwise qp->recv holds it and have_recv is set.
+ * @return false if none is posted, or there is no memory for it. Otherwise qp->recv holds it.
  */
 bool resp_take_recv(struct qp *qp);
 
-/** Deliver a message: one receive completion, have_recv is cleared. */
+/** Deliver a message: one receive completion; the receive is no longer in hand. */
 void resp_deliver(struct qp *qp, const struct shm_cqe *cqe, bool solicited);
 
-/** Queue an answer. There must be room. */
+/** Queue an answer. There must be room in the queue. Without memory for one, it is lost. */
 void resp_push(struct qp *qp, const struct resp *resp);
 
 /** Queue a NAK, or an RNR NAK. There must be room. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "batch.h"
 #include "fail.h"
+#include "lease.h"
 #include "path.h"
 #include "piece.h"
 #include "psn.h"
@@ -47,6 +48,8 @@ resp_tx_ack(struct qp *qp)
 	w.syndrome = r->syndrome;
 	w.msn = r->msn;
 	w.atomic_orig = r->orig;
+	if (qp->fifo_head == qp->fifo_tail)
+		lease_fifo_end(qp);
 	path_plan(qp, &w, path_sport(qp), 0);
 }
 
@@ -94,7 +97,9 @@ resp_tx_read(struct qp *qp)
 	r->left -= len;
 	if (!r->left) {
 		qp->fifo_head++;
-		if (resp_is_ack(qp))
+		if (qp->fifo_head == qp->fifo_tail)
+			lease_fifo_end(qp);
+		else if (resp_is_ack(qp))
 			qp_respond(qp);
 	}
 	return len + FRAME_OVERHEAD + AETH_LEN;

@@ -35,6 +35,7 @@ const struct stat_desc nic_stat_descs[] = {
 	STAT(implied_nak_seq_err),
 	STAT(rnr_nak_retry_err),
 	STAT(out_of_buffer),
+	STAT(no_memory),
 	STAT(retransmits),
 	STAT(np_cnp_sent),
 	STAT(rp_cnp_handled),

@@ -5,6 +5,7 @@
 
 #include "batch.h"
 #include "fail.h"
+#include "lease.h"
 #include "path.h"
 #include "psn.h"
 
@@ -61,7 +62,7 @@ judge(const struct qp *qp, const struct send_wr *wr)
 	if (!(op & shm_ops_of(qp->type)) || wqe->nb_sge > qp->sq.max_sge)
 		return SHM_WC_LOC_QP_OP_ERR;
 	if ((wqe->flags & SHM_SEND_INLINE) &&
-	    (wqe->inline_len > qp->cap.max_inline || wqe->nb_sge || (op & SHM_OPS_RD)))
+	    (wqe->inline_len > qp->max_inline || wqe->nb_sge || (op & SHM_OPS_RD)))
 		return SHM_WC_LOC_QP_OP_ERR;
 	if ((op & SHM_OPS_RD) && !qp->attr.max_rd_atomic)
 		return SHM_WC_LOC_QP_OP_ERR;
@@ -86,7 +87,7 @@ run_local(struct qp *qp, const struct shm_send_wqe *wqe)
 }
 
 /* Copy the slot at sq_open out of shared memory and judge the copy. */
-static void
+static struct send_wr *
 take(struct qp *qp)
 {
 	const struct shm_send_wqe *slot = wq_slot(&qp->sq, qp->sq_open);
@@ -106,6 +107,7 @@ take(struct qp *qp)
 	}
 	wr->status = judge(qp, wr);
 	qp->sq_open++;
+	return wr;
 }
 
 /* The request opened last, if some of its messages are still to be opened. */
@@ -199,6 +201,17 @@ must_wait(const struct qp *qp, const struct send_wr *wr)
 	return (SHM_OP_BIT(wr->wqe.op) & SHM_OPS_RD) && qp->nb_rd >= qp->attr.max_rd_atomic;
 }
 
+/* Whether there is room for one more copy; wr_complete goes on when there is again. */
+static inline bool
+has_room(struct qp *qp, uint64_t now_ns)
+{
+	if (qp->wrs || lease_wrs(qp))
+		return qp->sq_open - qp->sq.head <= qp->wr_mask;
+	qp->hold_ns = now_ns + LEASE_RETRY_NS;
+	qp->hold_is_rnr = false;
+	return false;
+}
+
 bool
 wr_open(struct qp *qp, uint64_t now_ns)
 {
@@ -208,10 +221,9 @@ wr_open(struct qp *qp, uint64_t now_ns)
 		struct send_wr *wr = unfinished(qp);
 
 		if (!wr) {
-			if (!wq_posted(&qp->sq, qp->sq_open))
+			if (!wq_posted(&qp->sq, qp->sq_open) || !has_room(qp, now_ns))
 				return false;
-			take(qp);
-			wr = wr_at(qp, qp->sq_open - 1);
+			wr = take(qp);
 		}
 		if (wr->status != SHM_WC_SUCCESS) {
 			/* It stops what is behind it, and completes when all before it have. */
@@ -383,8 +395,13 @@ wr_complete(struct qp *qp)
 			complete_one(qp, wr);
 		qp->sq.head++;
 	}
-	if (head != qp->sq.head)
+	if (head != qp->sq.head) {
 		wq_give_back(&qp->sq);
-	if (qp->sq.head == qp->sq_open)
+		if (qp->sq_open - head > qp->wr_mask && wr_pending(qp)) /* was full */
+			sched_wake(&qp->nic->sched, &qp->sched, qp->nic->now_ns);
+	}
+	if (qp->sq.head == qp->sq_open) {
+		lease_wrs_end(qp);
 		tell_drained(qp);
+	}
 }

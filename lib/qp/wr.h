@@ -61,14 +61,19 @@ wq_is_broken(const struct wq *wq)
 	               wq->nb_slots;
 }
 
-/** Take the oldest receive WQE, false if none is posted; wq_give_back gives its slot back. */
+/**
+ * Take the oldest receive WQE, false if none is posted; wq_give_back gives its slot back.
+ *
+ * @param wr  with room for the queue's max_sge entries.
+ */
 bool wq_take_recv(struct wq *wq, struct recv_wr *wr);
 
 /** The private copy of an opened send. */
 static inline struct send_wr *
 wr_at(const struct qp *qp, uint32_t idx)
 {
-	return (struct send_wr *)(qp->wrs + (uint64_t)(idx & (qp->sq.nb_slots - 1)) * qp->wr_size);
+	return (struct send_wr *)(qp->wrs +
+	                          (size_t)((idx - qp->wr_base) & qp->wr_mask) * qp->wr_size);
 }
 
 /** Whether more can be opened when slots allow: posted, or a READ in parts. */

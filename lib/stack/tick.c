@@ -3,6 +3,7 @@
 
 #include "batch.h"
 #include "comp.h"
+#include "lease.h"
 #include "qp.h"
 #include "wr.h"
 
@@ -34,6 +35,7 @@ stack_tick(struct nic *nic, uint64_t now_ns)
 		comp_timer(container_of(t, struct qp, timer), now_ns);
 	}
 	wr_settle(nic);
+	lease_trim(nic, now_ns);
 }
 
 uint64_t
@@ -43,6 +45,7 @@ stack_next_ns(const struct nic *nic)
 		sched_next_ns(&nic->sched),
 		wheel_next_ns(&nic->wheel),
 		neigh_next_ns(nic->neigh),
+		nic->trim_ns,
 	};
 	uint64_t min = NEVER_NS;
 

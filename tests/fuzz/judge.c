@@ -38,7 +38,7 @@ look_at_qp(struct judge_qp *out, const struct app_qp *a)
 	out->state = qp->state;
 	out->nb_cqes = a->scq.cq->tail + a->rcq.cq->tail;
 	out->nb_rnr = qp->nb_rnr;
-	out->have_recv = qp->have_recv;
+	out->have_recv = qp->recv;
 	out->cnp_due = qp->cnp_due;
 	out->comm_est = qp->comm_est;
 }

@@ -152,7 +152,7 @@ Test(bind, wishes_are_joined)
 	cr_expect_eq(engine_set_wire(&set), WIRE_PATH | WIRE_SACK | WIRE_ECT);
 }
 
-Test(bind, each_state_has_cache_lines_of_its_own)
+Test(bind, states_lie_one_behind_the_other_each_aligned)
 {
 	const uint32_t five = 5;
 	struct engine_set set = {&rel_plain, &cc_plain, &lb_plain};
@@ -162,15 +162,15 @@ Test(bind, each_state_has_cache_lines_of_its_own)
 
 	engine_set_layout(&set, &params, &env, &l);
 	cr_expect_eq(l.rel_offset, 0);
-	cr_expect_eq(l.cc_offset, 64);
-	cr_expect_eq(l.lb_offset, 128);
-	cr_expect_eq(l.size, 192);
+	cr_expect_eq(l.cc_offset, 16);
+	cr_expect_eq(l.lb_offset, 80);
+	cr_expect_eq(l.size, 96);
 
 	set.rel = &rel_weft;
 	params.rel = &five;
 	engine_set_layout(&set, &params, &env, &l);
 	cr_expect_eq(l.cc_offset, 512); /* 500 bytes before it */
-	cr_expect_eq(l.size, 640);
+	cr_expect_eq(l.size, 592);
 }
 
 Test(bind, fabric_traits_are_read_from_a_list)
