@@ -31,8 +31,9 @@
 /** What a node is attached to. Names: port_kinds in conf_port.c; opened by ports.c. */
 enum port_kind {
 	PORT_RING,      /**< one of the two ends of a link between nodes of this process */
-	PORT_AF_PACKET, /**< an interface of the kernel, shared with it, by a packet socket */
 	PORT_LINK,      /**< the same between processes */
+	PORT_AF_PACKET, /**< an interface of the kernel, shared with it, by a packet socket */
+	PORT_AF_XDP,    /**< the same by XDP sockets */
 };
 
 /** Bytes of the longest port: those of a path of a socket, and some. */

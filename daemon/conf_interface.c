@@ -91,6 +91,8 @@ check_nic(struct conf_reader *r, struct conf_nic *nic)
 	memcpy(nic->mac, kif.mac, sizeof(nic->mac));
 	if (nic->num.mtu > kif.mtu_bytes)
 		nic->num.mtu = kif.mtu_bytes;
+	if (nic->num.mtu > conf_port_mtu_max(&nic->port))
+		nic->num.mtu = conf_port_mtu_max(&nic->port);
 	if (nic->num.mtu < MTU_MIN)
 		conf_error(r, nic->port.line, "the MTU of %s is %u, and no path MTU fits below %d",
 		           nic->port.arg, nic->num.mtu, MTU_MIN);

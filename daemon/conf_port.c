@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
+#include "af_xdp.h"
 #include "conf_read.h"
 #include "kernel_if.h"
 #include "link_hello.h"
@@ -12,7 +13,8 @@ struct port_kind_desc {
 	const char *arg; /**< what ARG is, for messages */
 	/** Check ARG and take it over; false after conf_error. */
 	bool (*read)(struct conf_reader *r, const char *text, struct conf_port *port);
-	bool is_interface; /**< of the kernel */
+	bool is_interface;      /**< of the kernel */
+	uint32_t mtu_max_bytes; /**< that its frames can have; 0 = any */
 };
 
 static bool
@@ -61,8 +63,10 @@ read_link(struct conf_reader *r, const char *text, struct conf_port *port)
 
 static const struct port_kind_desc port_kinds[] = {
 	[PORT_RING] = {"ring", "NAME", read_ring},
-	[PORT_AF_PACKET] = {"af_packet", "INTERFACE", read_interface, .is_interface = true},
 	[PORT_LINK] = {"link", "SOCKET", read_link},
+	[PORT_AF_PACKET] = {"af_packet", "INTERFACE", read_interface, .is_interface = true},
+	[PORT_AF_XDP] = {"af_xdp", "INTERFACE", read_interface, .is_interface = true,
+                         .mtu_max_bytes = AF_XDP_MTU_MAX_BYTES},
 };
 
 #define NB_KINDS (sizeof(port_kinds) / sizeof(port_kinds[0]))
@@ -77,6 +81,14 @@ bool
 conf_port_is_interface(const struct conf_port *port)
 {
 	return port_kinds[port->kind].is_interface;
+}
+
+uint32_t
+conf_port_mtu_max(const struct conf_port *port)
+{
+	uint32_t max_bytes = port_kinds[port->kind].mtu_max_bytes;
+
+	return max_bytes ? max_bytes : UINT32_MAX;
 }
 
 static void

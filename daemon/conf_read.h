@@ -125,6 +125,8 @@ bool conf_mac(struct conf_reader *r, const char *text, uint8_t mac[6]);
 bool conf_port(struct conf_reader *r, const char *text, struct conf_port *port);
 /** Whether it is an interface of the kernel, whose MAC, addresses and MTU the NIC shares. */
 bool conf_port_is_interface(const struct conf_port *port);
+/** Largest IP packet that it can carry. */
+uint32_t conf_port_mtu_max(const struct conf_port *port);
 /** An engine of this build. */
 const struct engine_info *conf_engine(struct conf_reader *r, enum conf_engine_kind kind,
                                       const char *name);

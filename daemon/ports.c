@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "af_packet.h"
+#include "af_xdp.h"
 #include "dpdk.h"
 #include "link.h"
 #include "log.h"
@@ -82,12 +83,47 @@ open_link(const struct conf_port *conf, enum kernel_take take, struct pkt_pool *
 	return err;
 }
 
+static void
+tell_af_xdp(const struct conf_port *conf, const struct af_xdp_info *info)
+{
+	log_info("%s: XDP program in %s, %u receive queue%s", conf->arg,
+	         info->is_native ? "the driver" : "the kernel's common code, which is slower",
+	         info->nb_queues, info->nb_queues == 1 ? "" : "s");
+	if (info->nb_queues < info->nb_queues_of_if)
+		log_warn("%s: only %u of %u receive queues are served, frames on others are lost: "
+		         "'ethtool -L %s combined %u'",
+		         conf->arg, info->nb_queues, info->nb_queues_of_if, conf->arg,
+		         info->nb_queues);
+	if (info->if_mtu_bytes > AF_XDP_MTU_MAX_BYTES)
+		log_warn("%s has MTU %u; larger packets than %d do not fit an XDP frame: path MTU "
+		         "2048 at most",
+		         conf->arg, info->if_mtu_bytes, AF_XDP_MTU_MAX_BYTES);
+}
+
+static int
+open_af_xdp(const struct conf_port *conf, enum kernel_take take, struct pkt_pool *pool,
+            struct port **port)
+{
+	struct af_xdp_info info;
+	char why[LOG_LINE_MAX];
+	int err = port_af_xdp_open(conf->arg, take, pool, &info, port, why, sizeof(why));
+
+	if (err) {
+		log_error("%s", why);
+		return err;
+	}
+	tell_af_xdp(conf, &info);
+	tell_down(conf, *port);
+	return 0;
+}
+
 /* Each tells in the log what it can't open. */
 static int (*const openers[])(const struct conf_port *conf, enum kernel_take take,
                               struct pkt_pool *pool, struct port **port) = {
 	[PORT_RING] = open_ring,
-	[PORT_AF_PACKET] = open_af_packet,
 	[PORT_LINK] = open_link,
+	[PORT_AF_PACKET] = open_af_packet,
+	[PORT_AF_XDP] = open_af_xdp,
 };
 
 int

@@ -269,7 +269,7 @@ Test(conf, mistakes_of_the_whole)
 	         ":12: [nic n2] has an ip that [nic n2] has at line 12\n"},
 		{TWO_NICS "[nic n2]\nport = tape:x\nip = 10.1.0.1\n",
 	         ":11: port 'tape:x' is none of ring:NAME, "
-	         "af_packet:INTERFACE, link:SOCKET\n"},
+	         "link:SOCKET, af_packet:INTERFACE, af_xdp:INTERFACE\n"},
 		{"[nic n0]\nport = af_packet:\n", ":2: '' cannot be the name of an interface\n"},
 		{"[nic n0]\nport = af_packet:sixteen-letters-\n",
 	         ":2: 'sixteen-letters-' cannot be the name of an interface\n"},
