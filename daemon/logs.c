@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "logs.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdint.h>
@@ -60,11 +61,11 @@ write_line(enum log_level level, const char *line)
 		return;
 	}
 	if (own.nb_missed > 0)
-		len = snprintf(text, sizeof(text), "weftd: %" PRIu64 " lines were left out\n",
-		               own.nb_missed);
+		len = snprintf(text, sizeof(text), "%s: %" PRIu64 " lines were left out\n",
+		               program_invocation_short_name, own.nb_missed);
 	own.nb_missed = 0;
-	len += snprintf(text + len, sizeof(text) - (size_t)len, "weftd: %s%s\n", words[level],
-	                line);
+	len += snprintf(text + len, sizeof(text) - (size_t)len, "%s: %s%s\n",
+	                program_invocation_short_name, words[level], line);
 	(void)!write(STDERR_FILENO, text, (size_t)len);
 }
 

@@ -6,7 +6,7 @@
 # knows only the outside: weftd CONF stays in the foreground, weft-run execs PROG ARGS, and the conf
 # file below makes two devices. Its output is TAP. Its environment (tests/e2e/meson.build):
 #
-#   WEFTD, WEFT_RUN, WEFTCTL  the programs under test
+#   WEFTD, WEFT_RUN, WEFTCTL, WEFT_PERF  the programs under test
 #   WEFT_CONF           conf/loopback.conf
 #   WEFT_E2E_PRELOAD    libasan.so in a sanitizer build: programs that aren't ours must load it first
 #   WEFT_TEST_LONG      not empty: full counts

@@ -39,44 +39,54 @@ unguessable(void)
 
 static const struct nic_driver driver = {.notify = notify, .event = event, .random = unguessable};
 
-static int
+static bool
 start(struct nodes *nodes, struct load *load, const struct options *opt)
 {
-	const struct eal_conf eal = {
-		.memory_mb = conf_memory_mb(opt->conf),
-		.hugepages = opt->conf->daemon.hugepages,
-		.verbose = opt->verbose,
-	};
-	int err = eal_start(&eal);
+	int err = nodes_open(nodes, opt->conf, &driver);
 
 	if (err)
-		return err;
-	err = nodes_open(nodes, opt->conf, &driver);
-	if (err)
-		return err;
+		return false;
 	load_init(load, nodes->nics[0]);
 	err = worker_add_node(nodes->worker, &load->node, NULL);
-	return err ? err : nodes_start(nodes);
+	return !err && nodes_start(nodes) == 0;
+}
+
+static bool
+run(struct nodes *nodes, const struct options *opt)
+{
+	static struct load load;
+	bool ok;
+
+	if (!start(nodes, &load, opt))
+		return false;
+	ok = perf_run(opt, nodes, &load);
+	if (opt->verbose)
+		counters_print(nodes, stderr);
+	nodes_stop(nodes);
+	return ok;
 }
 
 int
 main(int argc, char **argv)
 {
 	static struct nodes nodes;
-	static struct load load;
 	struct options opt;
 	int code = options_parse(&opt, argc, argv);
 
 	if (code >= 0)
 		return code;
 	logs_start(opt.verbose);
-	code = start(&nodes, &load, &opt) == 0 && perf_run(&opt, &nodes, &load) ? EXIT_SUCCESS
-	                                                                        : EXIT_FAILURE;
-	nodes_stop(&nodes);
-	if (opt.verbose && nodes.nb_nics)
-		counters_print(&nodes, stderr);
-	nodes_free(&nodes);
-	eal_stop();
+	code = EXIT_FAILURE;
+	if (eal_start(&(struct eal_conf){
+		    .memory_mb = conf_memory_mb(opt.conf),
+		    .hugepages = opt.conf->daemon.hugepages,
+		    .verbose = opt.verbose,
+	    }) == 0) {
+		if (run(&nodes, &opt))
+			code = EXIT_SUCCESS;
+		nodes_free(&nodes);
+		eal_stop();
+	}
 	conf_free(opt.conf);
 	return code;
 }

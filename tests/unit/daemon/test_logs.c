@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,9 +16,12 @@ static int kept_fd, pipe_fds[2];
 static void
 begin(void)
 {
+	static char name[] = "weftd";
+
 	cr_assert_eq(pipe(pipe_fds), 0);
 	kept_fd = dup(STDERR_FILENO);
 	dup2(pipe_fds[1], STDERR_FILENO);
+	program_invocation_short_name = name;
 	logs_start(false);
 }
 

@@ -1,0 +1,115 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# weft-perf between two network namespaces, over each kind of port that it can have there.
+# shellcheck disable=SC2154,SC2086 # set by lib.sh; words of numbers and commands
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+e2e_needs ip
+ns0=weft-perf0-$$
+ns1=weft-perf1-$$
+
+world_end() {
+	e2e_stop $e2e_pids
+	ip netns del $ns0 2>/dev/null
+	ip netns del $ns1 2>/dev/null
+}
+trap 'world_end; e2e_abort' EXIT INT TERM
+
+world() {
+	ip netns add $ns0 && ip netns add $ns1 &&
+		ip link add perf0 netns $ns0 type veth peer name perf1 netns $ns1 || return
+	for side in 0 1; do
+		ip -n weft-perf$side-$$ link set lo up
+		ip -n weft-perf$side-$$ addr add 10.98.0.1$side/24 dev perf$side
+		ip -n weft-perf$side-$$ link set perf$side mtu 3400 up
+	done
+}
+
+# ends PORT0 PORT1 SERVER OPTION...: a client at side 0 and its server at side 1; both must be
+# content. The client's output in client, and the row of its table in $row.
+ends() {
+	ends_port0=$1 ends_port1=$2 ends_server=$3
+	shift 3
+	next_port
+	ip netns exec $ns1 timeout -k 5 $e2e_limit "$WEFT_PERF" -p $e2e_port $options1 "$ends_port1" \
+		>"$e2e_dir/server" 2>&1 &
+	server_pid=$!
+	e2e_pids="$e2e_pids $server_pid"
+	ip netns exec $ns0 timeout -k 5 $e2e_limit "$WEFT_PERF" -p $e2e_port $options0 "$@" \
+		"$ends_port0" "$ends_server" >"$e2e_dir/client" 2>&1
+	client_code=$?
+	# A server whose client gave up before it came waits for another.
+	[ $client_code = 0 ] || e2e_signal TERM $server_pid
+	wait $server_pid
+	server_code=$?
+	row=$(grep -A1 '#bytes' "$e2e_dir/client" | tail -n 1)
+	[ $client_code$server_code = 00 ]
+}
+
+# over NAME PORT0 PORT1 SERVER
+over() {
+	name=$1
+	shift
+	for op in write read send; do
+		ends "$@" -O $op -s 4096 -n "$(reps 500)" -q 4 --check
+		verdict $? "$name: every byte of a $op"
+	done
+	ends "$@" -O atomic -n "$(reps 200)" -q 2 --check
+	verdict $? "$name: every value of an atomic"
+	ends "$@" -O write -s 65536 -D 1 --report_gbits && [ "$(echo $row | awk '{ print ($2 > 0) }')" = 1 ]
+	verdict $? "$name: bandwidth for a second" "$(echo $row | awk '{ print $4 }') Gb/s"
+	for op in write send read; do
+		ends "$@" -O $op --lat -n "$(reps 200)" && [ "$(echo $row | awk '{ print $2 }')" = "$(reps 200)" ]
+		verdict $? "$name: latency of a $op" "median $(echo $row | awk '{ print $5 }') us"
+	done
+}
+
+export WEFT_RUNTIME_DIR="$e2e_dir"
+if [ "$(id -u)" != 0 ] || ! world 2>"$e2e_dir/client"; then
+	echo "1..0 # SKIP network namespaces need root: $(tail -n 1 "$e2e_dir/client" 2>/dev/null)"
+	trap - EXIT
+	world_end
+	rm -rf "$e2e_dir"
+	exit 0
+fi
+options0='' options1=''
+over af_packet af_packet:perf0 af_packet:perf1 10.98.0.11
+
+ends af_packet:perf0 af_packet:perf1 10.98.0.11 -n 10 --json -s 1000 &&
+	python3 -c 'import json, sys; r = json.load(sys.stdin); assert (r["bytes"], r["iterations"]) == (1000, 10)' \
+		<"$e2e_dir/client" 2>>"$e2e_dir/server"
+verdict $? "the result as JSON"
+# Mistakes: one line each that says what to do.
+for mistake in '-s 0 x:y|--size' '--check --lat x:y|--check goes with' 'tape:x|is none of' \
+	'af_packet:nosuch|nosuch' '-x 200 af_packet:perf0 10.98.0.11|--gid-index'; do
+	! ip netns exec $ns0 timeout 20 "$WEFT_PERF" ${mistake%|*} >"$e2e_dir/client" 2>&1 &&
+		grep -q -e "${mistake#*|}" "$e2e_dir/client"
+	verdict $? "a mistake is told: ${mistake%|*}"
+done
+ip netns exec $ns0 timeout 20 "$WEFT_PERF" -p 1 af_packet:perf0 127.0.0.1 >"$e2e_dir/client" 2>&1
+[ $? = 1 ] && grep -q 'is weft-perf running there' "$e2e_dir/client"
+verdict $? "a server that is not there is told"
+# What talks to a server may be anything.
+next_port
+ip netns exec $ns1 timeout 20 "$WEFT_PERF" -p $e2e_port af_packet:perf1 >"$e2e_dir/server" 2>&1 &
+server_pid=$!
+e2e_pids="$e2e_pids $server_pid"
+ip netns exec $ns0 python3 - $e2e_port >"$e2e_dir/client" 2>&1 <<-'PYTHON'
+	import socket, sys, time
+	for _ in range(100):
+	    try:
+	        s = socket.create_connection(("10.98.0.11", int(sys.argv[1])), 1)
+	        break
+	    except OSError:
+	        time.sleep(0.1)
+	s.sendall(b'{"weft-perf": 1, "size": -5, "qps": 1e9}\n')
+	s.settimeout(5)
+	s.recv(1000)
+PYTHON
+wait $server_pid
+[ $? = 1 ] && grep -q 'the same version there' "$e2e_dir/server"
+verdict $? "nonsense ends a server with a message"
+
+world_end
+e2e_end
