@@ -3,68 +3,70 @@
 # weft and Linux's Soft-RoCE, each as server and as client of the other: Debian's programs, and one
 # of ours that looks at every byte. In a long run over IPv4 and IPv6 with every path MTU; otherwise
 # these take turns.
-# shellcheck disable=SC2317 # called by everywhere
+# shellcheck disable=SC2317 # called by everywhere and each_mtu
 # shellcheck source=tests/interop/lib.sh
 . "$(dirname "$0")/lib.sh"
 e2e_needs ibv_rc_pingpong ib_write_bw
 
-# pingpong SERVER MTU PROG ARGS...: -c has it compare what arrives.
+# pingpong SERVER PROG ARGS...: -c has it compare what arrives.
 pingpong() {
 	server=$1
-	shift 2
+	shift
 	match "$server" "$@" -d DEV -g GID -c -n "$(reps 20)" && grep -q 'iters in' "$e2e_dir/client"
 	verdict $? "$interop_family, $server serves: $*" \
 		"$(grep -oE '[0-9.]+ usec/iter' "$e2e_dir/client")"
 }
 
-# pingpong_mtu SERVER MTU PROG ARGS...: the same with a path MTU.
-pingpong_mtu() {
-	pingpong "$@" -m "$2"
-}
-
-# perftest SERVER MTU PROG ARGS...: with as many READs as a weft device has; rxe has more, and
-# perftest would take its peer's.
+# perftest SERVER PROG ARGS...
 perftest() {
 	server=$1
-	shift 2
+	shift
 	match "$server" "$@" -d DEV -x GID -F -n "$(reps 20)" && [ "$(perftest_rows)" = 1 ]
 	verdict $? "$interop_family, $server serves: $*"
 }
 
-perftest_mtu() {
-	perftest "$@" -m "$2"
-}
-
-# peer SERVER MTU ARGS...: each of its checks, with either side asking.
+# peer SERVER ARGS...: each of its checks, with either side asking.
 peer() {
 	server=$1
-	mtu=$2
-	shift 2
-	match "$server" "$WEFT_PEER" -d DEV -g GID -m "$mtu" "$@"
-	verdict $? "$interop_family, $server serves: peer -m $mtu${*:+ $*}" \
+	shift
+	match "$server" "$WEFT_PEER" -d DEV -g GID "$@"
+	verdict $? "$interop_family, $server serves: peer $*" \
 		"$(grep -c '^ok' "$e2e_dir/client") checks"
 }
 
-# everywhere MATCH PROG ARGS...: with each server, family and MTU; in a short run with each server
-# and the next family and MTU.
+# everywhere MATCH ARGS...: with each server and address family; in a short run with each server and
+# the next family.
 turn=0
 everywhere() {
-	interop_match=$1
+	everywhere_match=$1
 	shift
 	for server in weft rxe; do
+		families="ip ip6"
+		mtus="256 512 1024 2048 4096"
 		if [ -z "${WEFT_TEST_LONG-}" ]; then
 			turn=$((turn + 1))
-			use_family "$(echo ip6 ip6 ip ip | cut -d ' ' -f $((turn % 4 + 1)))"
-			mtu=$(echo 4096 256 1024 512 2048 | cut -d ' ' -f $((turn % 5 + 1)))
-			$interop_match $server "$mtu" "$@"
-			continue
+			families=$(echo ip6 ip6 ip ip | cut -d ' ' -f $((turn % 4 + 1)))
+			mtus=$(echo 4096 256 1024 512 2048 | cut -d ' ' -f $((turn % 5 + 1)))
 		fi
-		for family in ip ip6; do
-			use_family $family
-			for mtu in 256 512 1024 2048 4096; do
-				$interop_match $server $mtu "$@"
-			done
+		for family in $families; do
+			use_family "$family"
+			$everywhere_match $server "$@"
 		done
+	done
+}
+
+# everywhere_mtu MATCH ARGS...: the same with each path MTU, or the next.
+everywhere_mtu() {
+	everywhere each_mtu "$@"
+}
+
+# each_mtu SERVER MATCH ARGS...
+each_mtu() {
+	each_server=$1
+	each_match=$2
+	shift 2
+	for mtu in $mtus; do
+		$each_match "$each_server" "$@" -m "$mtu"
 	done
 }
 
@@ -123,20 +125,26 @@ interop_open
 interop_ready
 weftd_on af_packet
 
-everywhere pingpong_mtu ibv_rc_pingpong
-everywhere pingpong_mtu ibv_uc_pingpong
+everywhere_mtu pingpong ibv_rc_pingpong
+everywhere_mtu pingpong ibv_uc_pingpong
 everywhere pingpong ibv_ud_pingpong
-everywhere perftest_mtu ib_send_bw -s 5000
-everywhere perftest_mtu ib_write_bw -s 5000
-everywhere perftest_mtu ib_read_bw -s 5000 -o 16
+everywhere_mtu perftest ib_send_bw -s 5000
+everywhere_mtu perftest ib_write_bw -s 5000
+# As many READs as a weft device has: rxe has more, and perftest would take its peer's number.
+everywhere_mtu perftest ib_read_bw -s 5000 -o 16
 everywhere perftest ib_atomic_bw -A FETCH_AND_ADD -o 16
 everywhere perftest ib_atomic_bw -A CMP_AND_SWAP -o 16
-everywhere peer
+everywhere_mtu peer
 
 outlive_rxe
 outlive_weft program
 outlive_weft weftd
 weftd_on af_packet "fault_loss = 2%" "fault_rx_loss = 2%"
-everywhere peer -t send,write,read,atomic,mix -n "$(reps 8)"
+everywhere_mtu peer -t send,write,read,atomic,mix -n "$(reps 8)"
+if [ -n "${WEFT_TEST_LONG-}" ]; then
+	weftd_on af_packet "fault_duplicate = 2%" "fault_rx_duplicate = 2%" \
+		"fault_corrupt = 1%" "fault_rx_corrupt = 1%"
+	everywhere_mtu peer -t send,write,read,atomic,mix -n "$(reps 8)"
+fi
 
 e2e_end
