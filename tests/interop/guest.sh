@@ -12,20 +12,25 @@ guest_ip=10.79.0.2
 guest_ip6=fd79::2
 guest_mtu=4200
 
-# guest_boot CACHE TAP [QEMU OPTION...]: in the background, its pid in $guest_pid.
+# guest_nic TAP MAC [PROPERTIES]: options of a NIC.
+guest_nic() {
+	echo "-netdev tap,id=$1,ifname=$1,script=no,downscript=no,vhost=off" \
+		"-device virtio-net-pci,netdev=$1,mac=$2,host_mtu=$guest_mtu,romfile=,\
+csum=off,guest_csum=off,gso=off,guest_tso4=off,guest_tso6=off,guest_ecn=off,guest_ufo=off,\
+host_tso4=off,host_tso6=off,host_ecn=off,host_ufo=off${3:+,$3}"
+}
+
+# no_timer_check: on a busy machine the kernel would see too few ticks, and panic.
+# guest_boot CACHE OPTION...: in the background, its pid in $guest_pid. Options as of guest_nic; the
+# first NIC is eth0.
 guest_boot() {
 	guest_cache=$1
-	guest_tap=$2
-	shift 2
+	shift
 	qemu-system-x86_64 -M pc -accel tcg,thread=multi -cpu max -smp 1 -m 512 \
 		-nodefaults -display none -no-reboot -serial "file:$e2e_dir/console" \
 		-kernel "$guest_cache/vmlinux" -initrd "$guest_cache/initrd.gz" \
 		-append "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable \
-guest_ip=$guest_ip/24 guest_ip6=$guest_ip6/64 guest_mtu=$guest_mtu" \
-		-netdev "tap,id=net,ifname=$guest_tap,script=no,downscript=no,vhost=off" \
-		-device "virtio-net-pci,netdev=net,mac=52:54:00:00:00:02,host_mtu=$guest_mtu,romfile=,\
-csum=off,guest_csum=off,gso=off,guest_tso4=off,guest_tso6=off,guest_ecn=off,guest_ufo=off,\
-host_tso4=off,host_tso6=off,host_ecn=off,host_ufo=off" \
+no_timer_check guest_ip=$guest_ip/24 guest_ip6=$guest_ip6/64 guest_mtu=$guest_mtu" \
 		"$@" </dev/null >"$e2e_dir/qemu" 2>&1 &
 	guest_pid=$!
 	e2e_pids="$e2e_pids $guest_pid"
@@ -75,10 +80,11 @@ guest() {
 	return $guest_code
 }
 
-# guest_put FILE PATH: a copy of a program.
+# guest_put PROGRAM...: copies at the same places, with what they are linked with.
 guest_put() {
 	{
-		echo "60 mkdir -p $(dirname "$2") && cat >$2 && chmod +x $2"
-		cat "$1"
-	} | timeout 60 busybox nc -w 5 "$guest_ip" 1000 | tail -n 1 | grep '^0$' >/dev/null
+		echo "120 tar x -C / -f -"
+		ldd "$@" | sed -n 's|^[[:space:]]*\([^ ]* => \)\{0,1\}\(/[^ ]*\) (.*|\2|p' | sort -u |
+			tar -chf - --transform 's|^/||' --absolute-names -T - "$@"
+	} | timeout 120 busybox nc -w 5 "$guest_ip" 1000 | tail -n 1 | grep '^0$' >/dev/null
 }

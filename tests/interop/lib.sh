@@ -21,19 +21,30 @@ interop_family=ip
 weft_gid=
 rxe_gid=
 
+# link_open TAP ADDRESS...: this side of one.
+link_open() {
+	link_tap=$1
+	shift
+	ip tuntap add dev "$link_tap" mode tap
+	ip link set "$link_tap" mtu "$guest_mtu" up
+	for link_address; do
+		ip addr add "$link_address" dev "$link_tap"
+	done
+}
+
 # interop_open: the link, with its guest booting.
 interop_open() {
 	ip link set lo up
-	ip tuntap add dev $interop_link mode tap
-	ip link set $interop_link mtu "$guest_mtu" up
-	ip addr add $interop_ip/24 dev $interop_link
-	ip addr add $interop_ip6/64 dev $interop_link nodad
-	guest_boot "$WEFT_GUEST" $interop_link
+	# Nobody else can have an address of ours.
+	echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad
+	link_open $interop_link $interop_ip/24 $interop_ip6/64
+	# shellcheck disable=SC2046 # words
+	guest_boot "$WEFT_GUEST" $(guest_nic $interop_link 52:54:00:00:00:02)
 }
 
 # interop_ready: the guest is up, with what it needs.
 interop_ready() {
-	guest_wait 240 && guest_put "$WEFT_PEER" "$WEFT_PEER"
+	guest_wait 240 && guest_put "$WEFT_PEER"
 	e2e_code=$?
 	verdict $e2e_code "a guest with rxe boots" "$(guest 5 cat /proc/uptime | cut -d ' ' -f 1) s"
 	[ $e2e_code = 0 ] || e2e_end
