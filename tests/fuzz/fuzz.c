@@ -2,6 +2,7 @@
 #include "fuzz.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -41,11 +42,19 @@ script_below(struct script *s, uint32_t n)
 
 /* Which input it is that fails: said by whatever ends the process. */
 static char present[256];
+static const uint8_t *present_data;
+static size_t present_len;
 
+/* The input is kept, too: a seed means something else once the fuzzer has changed. */
 static void
 say_present(void)
 {
+	static const char kept[] = "it is kept in ./failed-input\n";
+	int fd = open("failed-input", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
 	(void)!write(STDERR_FILENO, present, strlen(present));
+	if (fd >= 0 && write(fd, present_data, present_len) == (ssize_t)present_len)
+		(void)!write(STDERR_FILENO, kept, sizeof(kept) - 1);
 }
 
 static void
@@ -82,6 +91,8 @@ run_input(const uint8_t *data, size_t len)
 	if (!exact)
 		exit(1);
 	memcpy(exact, data, len);
+	present_data = data;
+	present_len = len;
 	LLVMFuzzerTestOneInput(exact, len);
 	free(exact);
 }
