@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <ifaddrs.h>
-#include <netinet/in.h>
 #include <string.h>
 
 #include "conf_read.h"
@@ -33,45 +31,6 @@ find(struct conf_reader *r, const struct conf_port *port, struct kernel_if *kif)
 	return err == 0;
 }
 
-/* False if it is none that a GID is made of. A link-local one is: GID 0 has it. */
-static bool
-host_address(const struct sockaddr *addr, struct ip_addr *ip)
-{
-	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)addr;
-	const struct sockaddr_in *v4 = (const struct sockaddr_in *)(const void *)addr;
-
-	if (!addr)
-		return false;
-	if (addr->sa_family == AF_INET) {
-		ip_addr_from_ipv4(ip, (const uint8_t *)&v4->sin_addr);
-		return true;
-	}
-	if (addr->sa_family != AF_INET6 || IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr))
-		return false;
-	memcpy(ip->b, &v6->sin6_addr, sizeof(ip->b));
-	return true;
-}
-
-static void
-take_addresses(struct conf_reader *r, struct conf_nic *nic)
-{
-	struct ifaddrs *all;
-
-	if (getifaddrs(&all) < 0) {
-		conf_error(r, nic->port.line, "%s: its addresses: %s", nic->port.arg,
-		           strerror(errno));
-		return;
-	}
-	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
-		if (strcmp(i->ifa_name, nic->port.arg) != 0 || nic->nb_ips == CONF_MAX_IPS)
-			continue;
-		nic->ip_lines[nic->nb_ips] = nic->port.line;
-		if (host_address(i->ifa_addr, &nic->ips[nic->nb_ips]))
-			nic->nb_ips++;
-	}
-	freeifaddrs(all);
-}
-
 static void
 check_nic(struct conf_reader *r, struct conf_nic *nic)
 {
@@ -86,18 +45,20 @@ check_nic(struct conf_reader *r, struct conf_nic *nic)
 	if (nic->mac_line)
 		conf_error(r, nic->mac_line, "[nic %s] has the MAC of %s: no mac here", nic->name,
 		           nic->port.arg);
+	if (nic->num.vlan)
+		conf_error(r, nic->port.line,
+		           "[nic %s] has the VLANs of %s: no vlan here, but an interface of the "
+		           "kernel for it: 'ip link add link %s name %s.%u type vlan id %u'",
+		           nic->name, nic->port.arg, nic->port.arg, nic->port.arg, nic->num.vlan,
+		           nic->num.vlan);
 	if (!find(r, &nic->port, &kif))
 		return;
 	memcpy(nic->mac, kif.mac, sizeof(nic->mac));
-	if (nic->num.mtu > kif.mtu_bytes)
-		nic->num.mtu = kif.mtu_bytes;
 	if (nic->num.mtu > conf_port_mtu_max(&nic->port))
 		nic->num.mtu = conf_port_mtu_max(&nic->port);
-	if (nic->num.mtu < MTU_MIN)
+	if (kif.mtu_bytes < MTU_MIN)
 		conf_error(r, nic->port.line, "the MTU of %s is %u, and no path MTU fits below %d",
-		           nic->port.arg, nic->num.mtu, MTU_MIN);
-	if (!nic->ip_line)
-		take_addresses(r, nic);
+		           nic->port.arg, kif.mtu_bytes, MTU_MIN);
 }
 
 void

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 
 #include "conf.h"
@@ -45,6 +46,7 @@ struct daemon {
 	struct device *devices;
 	struct control control;
 	struct nodes nodes;
+	struct watch kernel; /* of nodes.kernel */
 	struct consoles consoles;
 };
 
@@ -177,6 +179,22 @@ fill_devices(struct daemon *d)
 	}
 }
 
+static void
+kernel_ready(struct watch *watch, uint32_t events)
+{
+	(void)events;
+	kernel_turn(container_of(watch, struct daemon, kernel)->nodes.kernel);
+}
+
+static int
+watch_kernel(struct daemon *d)
+{
+	if (!d->nodes.kernel)
+		return 0;
+	d->kernel = (struct watch){.fd = kernel_fd(d->nodes.kernel), .ready = kernel_ready};
+	return control_watch(&d->control, &d->kernel, EPOLLIN);
+}
+
 /* Names first: whoever finds them taken has started nothing. */
 static int
 run(struct daemon *d, const struct options *opt)
@@ -217,6 +235,8 @@ run(struct daemon *d, const struct options *opt)
 		fill_devices(d);
 		err = nodes_start(&d->nodes);
 	}
+	if (!err)
+		err = watch_kernel(d);
 	if (!err)
 		err = consoles_open(&d->consoles, &d->control, &consoles_conf);
 	if (!err) {

@@ -12,12 +12,29 @@
 #include "logs.h"
 #include "ports.h"
 
+/* The interface of a NIC that stands on one; else *kn is NULL. */
+static int
+add_interface(struct nodes *nodes, const struct conf_nic *c, struct kernel_nic **kn)
+{
+	int err = 0;
+
+	*kn = NULL;
+	if (!c->on_interface)
+		return 0;
+	if (!nodes->kernel)
+		err = kernel_open(&nodes->kernel);
+	return err ? err : kernel_add(nodes->kernel, c->name, c->port.arg, c->num.mtu, kn);
+}
+
 static int
 open_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c,
          const struct nic_driver *driver)
 {
 	/* UC and UD send in order and never again, whatever RC does. */
 	const struct reliability_ops *rel_dgram = reliability_find("none");
+	uint32_t i = nodes->nb_nics;
+	int err = add_interface(nodes, c, &nodes->kernel_nics[i]);
+	const struct kernel_nic *kn = nodes->kernel_nics[i];
 	const struct nic_conf nic_conf = {
 		.name = c->name,
 		.mac = {c->mac[0], c->mac[1], c->mac[2], c->mac[3], c->mac[4], c->mac[5]},
@@ -38,11 +55,13 @@ open_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c,
 		.cc_params = conf_params(conf, &c->bind.cc->info),
 		.lb_params = conf_params(conf, &c->bind.lb->info),
 		.driver = driver,
+		.iface = kn ? kernel_iface(kn) : NULL,
+		.resolver = kn ? kernel_resolver(kn) : NULL,
 		.pool = nodes->pool,
 	};
-	uint32_t i = nodes->nb_nics;
-	int err;
 
+	if (err)
+		return err;
 	nodes->nics[i] = nic_create(&nic_conf, worker_clock_ns());
 	if (!nodes->nics[i]) {
 		err = -errno;
@@ -131,14 +150,21 @@ nodes_start(struct nodes *nodes)
 {
 	int err = worker_start(nodes->worker);
 
-	if (err)
+	if (err) {
 		log_error("worker: %s", strerror(-err));
-	return err;
+		return err;
+	}
+	for (uint32_t i = 0; i < nodes->nb_nics; i++)
+		if (nodes->kernel_nics[i])
+			kernel_attach(nodes->kernel_nics[i], nodes->nics[i], nodes->worker);
+	return 0;
 }
 
 void
 nodes_stop(struct nodes *nodes)
 {
+	if (nodes->kernel)
+		kernel_thread_stop(nodes->kernel);
 	if (nodes->worker)
 		worker_stop(nodes->worker);
 }
@@ -155,6 +181,7 @@ nodes_free(struct nodes *nodes)
 	}
 	for (uint32_t i = 0; i < nodes->nb_nics; i++)
 		nic_destroy(nodes->nics[i]);
+	kernel_close(nodes->kernel);
 	worker_destroy(nodes->worker);
 	pkt_pool_dpdk_destroy(nodes->pool);
 }

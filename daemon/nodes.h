@@ -7,6 +7,7 @@
 
 #include "conf.h"
 #include "host.h"
+#include "kernel.h"
 #include "switch_node.h"
 #include "worker.h"
 
@@ -22,7 +23,9 @@ struct nodes {
 	struct nic *nics[CONF_MAX_NICS];
 	struct host hosts[CONF_MAX_NICS];
 	struct port *host_ports[CONF_MAX_NICS];
-	bool has_fault[CONF_MAX_NICS]; /**< the port is one of the fault layer */
+	struct kernel *kernel; /**< NULL = no NIC stands on an interface of it */
+	struct kernel_nic *kernel_nics[CONF_MAX_NICS]; /**< NULL = that NIC does not */
+	bool has_fault[CONF_MAX_NICS];                 /**< the port is one of the fault layer */
 	uint32_t nb_nics;
 	struct switch_node switches[CONF_MAX_SWITCHES];
 	struct port *switch_ports[CONF_MAX_SWITCHES][CONF_MAX_PORTS];
@@ -37,7 +40,11 @@ struct nodes {
  */
 int nodes_open(struct nodes *nodes, const struct conf *conf, const struct nic_driver *driver);
 
-/** Start the worker. @return 0 or a negative errno, which is logged. */
+/**
+ * Start the worker. If there is a kernel, the caller sees to kernel_turn from now on.
+ *
+ * @return 0 or a negative errno, which is logged.
+ */
 int nodes_start(struct nodes *nodes);
 
 /** Stop the worker. Applications are gone. */

@@ -31,9 +31,9 @@ nic_client_init(struct nic_client *client)
 	turn_group_init(&client->done);
 }
 
-/* The link-local address, then those of the conf. */
+/* The link-local address, then those of the conf: that will do for ever. */
 static void
-set_gids(struct nic *nic, const struct nic_conf *conf)
+set_up_alone(struct nic *nic, const struct nic_conf *conf)
 {
 	struct gid gids[GID_TABLE_MAX] = {gid_link_local(conf->mac)};
 
@@ -41,8 +41,22 @@ set_gids(struct nic *nic, const struct nic_conf *conf)
 		gids[i + 1].ip = conf->ips[i];
 	for (uint32_t i = 0; i <= conf->nb_ips; i++)
 		gids[i].vlan = conf->vlan;
-	nic->gids.len = conf->nb_gids ? conf->nb_gids : conf->nb_ips + 1;
+	nic->gids.len = conf->nb_ips + 1;
 	gid_table_set(&nic->gids, gids, conf->nb_ips + 1);
+	memcpy(nic->self.mac, conf->mac, sizeof(conf->mac));
+	nic->ip_mtu_bytes = conf->ip_mtu_bytes;
+	nic->iface_is_up = true;
+}
+
+/* What an interface has, and may get. */
+static void
+set_up_on(struct nic *nic, const struct nic_iface *iface)
+{
+	nic->gids.len = GID_TABLE_MAX;
+	gid_table_set(&nic->gids, iface->gids, iface->nb_gids);
+	memcpy(nic->self.mac, iface->mac, sizeof(iface->mac));
+	nic->ip_mtu_bytes = iface->ip_mtu_bytes;
+	nic->iface_is_up = iface->is_up;
 }
 
 struct nic *
@@ -50,7 +64,7 @@ nic_create(const struct nic_conf *conf, uint64_t now_ns)
 {
 	struct nic *nic;
 
-	if (conf->nb_ips > GID_TABLE_MAX - 1 || conf->nb_gids > GID_TABLE_MAX) {
+	if (conf->nb_ips > GID_TABLE_MAX - 1) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -62,13 +76,15 @@ nic_create(const struct nic_conf *conf, uint64_t now_ns)
 	nic->now_ns = now_ns;
 	nic->mr_generation = 1;
 	nic->trim_ns = NEVER_NS;
-	set_gids(nic, conf);
-	nic->is_up = nic->port_is_up = nic->iface_is_up = true;
-	nic->ip_mtu_bytes = conf->ip_mtu_bytes;
-	nic->active_mtu = nic_mtu_code(conf->ip_mtu_bytes);
-	nic->cc_nic.line_rate_bps = conf->line_rate_bps;
 	nic->self = (struct neigh_self){.gids = &nic->gids, .resolver = conf->resolver};
-	memcpy(nic->self.mac, conf->mac, sizeof(conf->mac));
+	if (conf->iface)
+		set_up_on(nic, conf->iface);
+	else
+		set_up_alone(nic, conf);
+	nic->port_is_up = true;
+	nic->is_up = nic->iface_is_up;
+	nic->active_mtu = nic_mtu_code(nic->ip_mtu_bytes);
+	nic->cc_nic.line_rate_bps = conf->line_rate_bps;
 	prng_seed(&nic->prng, conf->seed);
 	sched_init(&nic->sched, now_ns);
 	wheel_init(&nic->wheel, now_ns, WHEEL_SHIFT);

@@ -94,13 +94,21 @@ struct nic_driver {
 	uint64_t (*random)(void);
 };
 
+/** What a NIC on an interface of the kernel has in common with it, and takes from it. */
+struct nic_iface {
+	bool is_up; /**< frames pass */
+	uint8_t mac[6];
+	uint32_t ip_mtu_bytes;
+	const struct gid *gids; /**< the first is the link-local one */
+	uint32_t nb_gids;
+};
+
 /** How a NIC begins. Pointers, but that of ips, must live as long as it does. */
 struct nic_conf {
 	const char *name;
-	uint8_t mac[6];
+	uint8_t mac[6];            /**< this and the next four are an iface's if there is one */
 	const struct ip_addr *ips; /**< become GIDs 1, 2, ... */
 	uint32_t nb_ips;
-	uint32_t nb_gids;      /**< length of the GID table; 0 = what the ips need */
 	uint16_t vlan;         /**< VLAN ID of all of them; 0 = untagged */
 	uint32_t ip_mtu_bytes; /**< of the link; decides active_mtu */
 	int traffic_class;     /**< overrides the applications' ToS; -1 = theirs */
@@ -115,6 +123,8 @@ struct nic_conf {
 	const struct lb_ops *lb;
 	const void *rel_params, *cc_params, *lb_params;
 	const struct nic_driver *driver;
+	/** As it is now, copied; nic_follow brings changes. NULL = the NIC has none. */
+	const struct nic_iface *iface;
 	void *owner;                           /**< for driver->port_event; set before it runs */
 	const struct neigh_resolver *resolver; /**< NULL = ARP and ND of our own */
 	struct pkt_pool *pool;
@@ -130,15 +140,6 @@ struct nic_client {
 };
 
 void nic_client_init(struct nic_client *client);
-
-/** What a NIC on an interface of the kernel has in common with it, and takes from it. */
-struct nic_iface {
-	bool is_up; /**< frames pass */
-	uint8_t mac[6];
-	uint32_t ip_mtu_bytes;
-	const struct gid *gids; /**< the first is the link-local one */
-	uint32_t nb_gids;
-};
 
 /** One host stack: everything between an application's rings and a port. One thread's. */
 struct nic {

@@ -48,7 +48,11 @@ start(struct nodes *nodes, struct load *load, const struct options *opt)
 		return false;
 	load_init(load, nodes->nics[0]);
 	err = worker_add_node(nodes->worker, &load->node, NULL);
-	return !err && nodes_start(nodes) == 0;
+	if (!err)
+		err = nodes_start(nodes);
+	if (!err && nodes->kernel)
+		err = kernel_thread_start(nodes->kernel);
+	return !err;
 }
 
 static bool

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "kernel_log.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "log.h"
+
+void
+kernel_log_iface(const char *name, const char *ifname, const struct nic_iface *before,
+                 const struct nic_iface *now)
+{
+	const uint8_t *m = now->mac;
+
+	if (now->is_up != before->is_up)
+		log_info("%s: %s is %s", name, ifname, now->is_up ? "up" : "down");
+	if (now->ip_mtu_bytes != before->ip_mtu_bytes)
+		log_info("%s: MTU %u, path MTU %u", name, now->ip_mtu_bytes,
+		         mtu_bytes(nic_mtu_code(now->ip_mtu_bytes)));
+	if (memcmp(now->mac, before->mac, sizeof(now->mac)) != 0)
+		log_info("%s: %s has MAC %02x:%02x:%02x:%02x:%02x:%02x now", name, ifname, m[0],
+		         m[1], m[2], m[3], m[4], m[5]);
+}
+
+/* "GID 3, fd00::1 in VLAN 5". */
+static void
+gid_text(const struct gid_table *t, uint32_t index, char *text, size_t size)
+{
+	const struct gid *gid = &t->entry[index];
+	bool is_ipv4 = ip_addr_is_ipv4(&gid->ip);
+	char ip[INET6_ADDRSTRLEN];
+	int len;
+
+	inet_ntop(is_ipv4 ? AF_INET : AF_INET6, gid->ip.b + (is_ipv4 ? 12 : 0), ip, sizeof(ip));
+	len = snprintf(text, size, "GID %u, %s", index, ip);
+	if (gid->vlan)
+		snprintf(text + len, size - (size_t)len, " in VLAN %u", gid->vlan);
+}
+
+void
+kernel_log_gids(const char *name, const struct gid_table *before, const struct gid_table *now)
+{
+	char text[96];
+
+	for (uint32_t i = 0; i < GID_TABLE_MAX; i++) {
+		const struct gid *old = gid_at(before, i), *new = gid_at(now, i);
+
+		if (old && new && old->vlan == new->vlan &&
+		    memcmp(&old->ip, &new->ip, sizeof(old->ip)) == 0)
+			continue;
+		if (old) {
+			gid_text(before, i, text, sizeof(text));
+			log_info("%s: %s has left", name, text);
+		}
+		if (new) {
+			gid_text(now, i, text, sizeof(text));
+			log_info("%s: %s", name, text);
+		}
+	}
+}
