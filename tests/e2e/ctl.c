@@ -104,7 +104,8 @@ daemon_begin(void)
 void
 daemon_begin_with(const char *lines)
 {
-	const char *weftd = getenv("WEFTD");
+	/* Another build of it, with another sanitizer. */
+	const char *other = getenv("WEFT_TEST_DAEMON"), *weftd = other ? other : getenv("WEFTD");
 	char conf[64];
 	int fd;
 

@@ -14,7 +14,8 @@
  * of ours would send them. Any failure of the harness itself ends the test.
  */
 
-/** Start $WEFTD $WEFT_CONF in a folder of its own and wait until it answers. */
+/** Start $WEFTD (or $WEFT_TEST_DAEMON) $WEFT_CONF in a folder of its own and wait until it answers.
+ */
 void daemon_begin(void);
 /** The same with more lines at the file's end, and a folder that every user may enter. */
 void daemon_begin_with(const char *lines);
