@@ -5,6 +5,9 @@
  *
  * crash apps DEVICE DEVICE ROUNDS PID       applications die; the daemon has this PID
  * crash daemon DEVICE DEVICE ROUNDS CONF    a daemon dies that is started here, as $WEFTD CONF
+ * crash host DEVICE DEVICE ROUNDS CONF DEVICE
+ *     the same, but only the first device is its own; others on a fabric of more processes, between
+ *     the second and the third, do not notice
  */
 #include "crash.h"
 
@@ -23,6 +26,7 @@
 
 struct crash_board *board;
 const char *crash_dev[2];
+bool crash_dev1_lives;
 
 static struct prng rng;
 static pid_t weftd;
@@ -219,7 +223,7 @@ applications_die(pid_t daemon_pid)
 	weftd = daemon_pid;
 	innocent = start();
 	if (innocent == 0)
-		crash_innocent();
+		crash_innocent(crash_dev[0], crash_dev[1]);
 	wait_ready(1);
 	nap_us(50000);
 	nb_fds = daemon_nb_fds();
@@ -354,13 +358,31 @@ daemon_dies(const char *conf)
 	must(is_fine(weftd));
 }
 
+static void
+host_dies(const char *conf, const char *dev2)
+{
+	pid_t innocent = start();
+	uint64_t before;
+
+	if (innocent == 0)
+		crash_innocent(crash_dev[1], dev2);
+	wait_ready(1);
+	crash_dev1_lives = true;
+	daemon_dies(conf);
+	before = atomic_load(&board->nb_bytes);
+	nap_us(100000);
+	must(atomic_load(&board->nb_bytes) > before);
+	atomic_store(&board->stop, true);
+	must(is_fine(innocent));
+}
+
 int
 main(int argc, char **argv)
 {
 	const char *seed_text = getenv("WEFT_SEED");
 	uint64_t seed = seed_text ? strtoull(seed_text, NULL, 0) : crash_now_ns();
 
-	must(argc == 6);
+	must(argc >= 6);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("WEFT_SEED=%llu\n", (unsigned long long)seed);
 	prng_seed(&rng, seed);
@@ -372,7 +394,9 @@ main(int argc, char **argv)
 	must(board != MAP_FAILED && nb_rounds > 0);
 	if (strcmp(argv[1], "apps") == 0)
 		applications_die(atoi(argv[5]));
-	else
+	else if (argc == 6)
 		daemon_dies(argv[5]);
+	else
+		host_dies(argv[5], argv[6]);
 	return 0;
 }

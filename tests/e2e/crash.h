@@ -21,6 +21,9 @@ extern struct crash_board *board;
 /** Two devices. */
 extern const char *crash_dev[2];
 
+/** The second device is another daemon's, which is not killed. */
+extern bool crash_dev1_lives;
+
 uint64_t crash_now_ns(void);
 
 /** What a victim does until it is killed. */
@@ -35,8 +38,8 @@ extern const uint32_t crash_nb_ops;
 /** Both ends' processes; sock leads to the other one's. Never return. */
 _Noreturn void crash_victim(const struct crash_op *op, int sock);
 _Noreturn void crash_peer(const struct crash_op *op, int sock);
-/** Moves data between the two devices and compares, until it is told to stop. */
-_Noreturn void crash_innocent(void);
+/** Moves data between two devices and compares, until it is told to stop. */
+_Noreturn void crash_innocent(const char *dev_a, const char *dev_b);
 
 /** Programs that see the daemon die, each in another call; then they open the next one. */
 struct crash_role {

@@ -25,4 +25,24 @@ sed 's/10\.77\./10.79./g; s/weft0/other0/g; s/weft1/other1/g' "$WEFT_CONF" >"$e2
 verdict $? "a daemon killed $daemon_rounds times: programs are told, and open the next one" \
 	"$(grep '^longest' "$e2e_dir/client")"
 
+# A host of a fabric of four processes; its switch and the other two live on.
+printf '[nic far0]\nport = link:far0\nip = 10.80.0.1\n' >"$e2e_dir/far0.conf"
+printf '[nic far1]\nport = link:far1\nip = 10.80.0.2\n' >"$e2e_dir/far1.conf"
+printf '[nic far2]\nport = link:far2\nip = 10.80.0.3\n' >"$e2e_dir/far2.conf"
+printf '[switch sw9]\nports = link:far0, link:far1, link:far2\n' >"$e2e_dir/far.conf"
+far_pids=
+for name in far far1 far2; do
+	daemon_start $name "$e2e_dir/$name.conf"
+	far_pids="$far_pids $daemon_pid"
+done
+daemon_wait far1 && daemon_wait far2
+(run_for 1500 "$WEFT_CRASH" host far0 far1 $daemon_rounds "$e2e_dir/far0.conf" far2) \
+	>"$e2e_dir/client" 2>&1
+code=$?
+for pid in $far_pids; do
+	e2e_signal 0 "$pid" || code=1
+done
+verdict $code "a host's daemon killed $daemon_rounds times: switch and other hosts live on" \
+	"$(grep '^longest' "$e2e_dir/client")"
+
 e2e_end

@@ -337,13 +337,13 @@ fill(uint8_t *p, uint32_t len, uint64_t nb)
 }
 
 void
-crash_innocent(void)
+crash_innocent(const char *dev_a, const char *dev_b)
 {
 	struct pair p;
 	const uint64_t target = 0x80000;
 	struct ibv_send_wr wr = {.send_flags = IBV_SEND_SIGNALED};
 
-	pair_open(&p, crash_dev[0], crash_dev[1], IBV_QPT_RC);
+	pair_open(&p, dev_a, dev_b, IBV_QPT_RC);
 	atomic_fetch_add(&board->nb_ready, 1);
 	for (uint64_t nb = 0; !atomic_load(&board->stop); nb++) {
 		fill(p.a.buffer, 65536, nb);
