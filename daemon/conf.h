@@ -25,6 +25,8 @@
 /** Of one switch. */
 #define CONF_MAX_PORTS 64
 #define CONF_MAX_PEERS 256
+/** Ports on hardware. */
+#define CONF_MAX_PCI 32
 /** Addresses of one NIC: the GID table without the link-local entry. */
 #define CONF_MAX_IPS (GID_TABLE_MAX - 1)
 
@@ -34,6 +36,8 @@ enum port_kind {
 	PORT_LINK,      /**< the same between processes */
 	PORT_AF_PACKET, /**< an interface of the kernel, shared with it, by a packet socket */
 	PORT_AF_XDP,    /**< the same by XDP sockets */
+	PORT_MEMIF,     /**< shared memory with another program of DPDK or VPP */
+	PORT_PCI,       /**< a NIC of its own */
 };
 
 /** Bytes of the longest port: those of a path of a socket, and some. */
@@ -43,7 +47,8 @@ enum port_kind {
 struct conf_port {
 	enum port_kind kind;
 	char arg[CONF_PORT_ARG_LEN];
-	uint32_t line; /**< 0 = not said */
+	bool is_server; /**< of a memif: makes the socket */
+	uint32_t line;  /**< 0 = not said */
 };
 
 /** What [nic] and [peer] have in common, and begin with: how a connection is served. */
@@ -172,6 +177,10 @@ uint32_t conf_memory_mb(const struct conf *conf);
 
 /** "ring" of "ring:NAME". */
 const char *conf_port_kind(const struct conf_port *port);
+
+/** Collect the ports of a kind, up to max; returns how many. */
+uint32_t conf_ports_of(const struct conf *conf, enum port_kind kind, const struct conf_port **ports,
+                       uint32_t max);
 
 /** Parameters for an engine of this build. */
 const void *conf_params(const struct conf *conf, const struct engine_info *info);

@@ -19,6 +19,8 @@
 #define L2_BYTES 18
 /* Beside its bytes, a packet has the mbuf, our struct, headroom and the pool's own. */
 #define PACKET_OVERHEAD_BYTES 512
+/* Rings and state of a device of DPDK. Our choice: twice what drivers take. */
+#define DEVICE_MB 4
 
 #define HUGEPAGES_DIR "/sys/kernel/mm/hugepages"
 
@@ -41,10 +43,13 @@ conf_packet_bytes(const struct conf *conf)
 uint32_t
 conf_memory_mb(const struct conf *conf)
 {
+	const struct conf_port *ports[CONF_MAX_PCI];
 	uint64_t bytes = (uint64_t)conf->daemon.num.packets *
 	                 (conf_packet_bytes(conf) + PACKET_OVERHEAD_BYTES);
+	uint32_t nb_devices = conf_ports_of(conf, PORT_PCI, ports, CONF_MAX_PCI) +
+	                      conf_ports_of(conf, PORT_MEMIF, ports, CONF_MAX_PCI);
 
-	return (uint32_t)(bytes >> 20) + 16;
+	return (uint32_t)(bytes >> 20) + 16 + nb_devices * DEVICE_MB;
 }
 
 /* The folder of sockets may be long, so not every name will do. */

@@ -8,6 +8,9 @@
 
 /* How a port is written: KIND:ARG. */
 
+/* Characters of a socket's path. Source: sockaddr_un. */
+#define UNIX_PATH_MAX 107
+
 struct port_kind_desc {
 	const char *name;
 	const char *arg; /**< what ARG is, for messages */
@@ -61,12 +64,40 @@ read_link(struct conf_reader *r, const char *text, struct conf_port *port)
 	return true;
 }
 
+/* PATH,ROLE. A role of old is understood, too. */
+static bool
+read_memif(struct conf_reader *r, const char *text, struct conf_port *port)
+{
+	static const struct {
+		const char *name;
+		bool is_server;
+	} roles[] = {{"server", true}, {"client", false}, {"master", true}, {"slave", false}};
+	const char *comma = strrchr(text, ',');
+	size_t len = comma ? (size_t)(comma - text) : 0;
+
+	for (size_t i = 0; comma && i < sizeof(roles) / sizeof(roles[0]); i++) {
+		if (strcmp(comma + 1, roles[i].name) != 0 || text[0] != '/' || len > UNIX_PATH_MAX)
+			continue;
+		memcpy(port->arg, text, len);
+		port->arg[len] = '\0';
+		port->is_server = roles[i].is_server;
+		return true;
+	}
+	conf_error(r, r->line,
+	           "memif '%s': an absolute path of at most %d characters, and ',server' or "
+	           "',client', please",
+	           text, UNIX_PATH_MAX);
+	return false;
+}
+
 static const struct port_kind_desc port_kinds[] = {
 	[PORT_RING] = {"ring", "NAME", read_ring},
 	[PORT_LINK] = {"link", "SOCKET", read_link},
 	[PORT_AF_PACKET] = {"af_packet", "INTERFACE", read_interface, .is_interface = true},
 	[PORT_AF_XDP] = {"af_xdp", "INTERFACE", read_interface, .is_interface = true,
                          .mtu_max_bytes = AF_XDP_MTU_MAX_BYTES},
+	[PORT_MEMIF] = {"memif", "SOCKET,ROLE", read_memif},
+	[PORT_PCI] = {"pci", "ADDRESS", conf_read_pci},
 };
 
 #define NB_KINDS (sizeof(port_kinds) / sizeof(port_kinds[0]))
@@ -119,4 +150,27 @@ conf_port(struct conf_reader *r, const char *text, struct conf_port *port)
 	}
 	unknown_kind(r, text);
 	return false;
+}
+
+static uint32_t
+collect(const struct conf_port *port, enum port_kind kind, const struct conf_port **ports,
+        uint32_t n, uint32_t max)
+{
+	if (port->line && port->kind == kind && n < max)
+		ports[n++] = port;
+	return n;
+}
+
+uint32_t
+conf_ports_of(const struct conf *conf, enum port_kind kind, const struct conf_port **ports,
+              uint32_t max)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < conf->nb_nics; i++)
+		n = collect(&conf->nics[i].port, kind, ports, n, max);
+	for (uint32_t i = 0; i < conf->nb_switches; i++)
+		for (uint32_t p = 0; p < conf->switches[i].nb_ports; p++)
+			n = collect(&conf->switches[i].ports[p], kind, ports, n, max);
+	return n;
 }

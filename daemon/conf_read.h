@@ -103,6 +103,7 @@ bool conf_engine_defaults(struct conf *conf);
 /** Look at the whole, after reading; fill in what follows from it. */
 void conf_check(struct conf_reader *r);
 void conf_check_interfaces(struct conf_reader *r);
+void conf_check_pci(struct conf_reader *r);
 void conf_check_rings(struct conf_reader *r);
 void conf_check_machine(struct conf_reader *r);
 
@@ -123,6 +124,8 @@ bool conf_host_ip(struct conf_reader *r, const char *text, struct ip_addr *ip);
 bool conf_prefix(struct conf_reader *r, const char *text, struct conf_peer *peer);
 bool conf_mac(struct conf_reader *r, const char *text, uint8_t mac[6]);
 bool conf_port(struct conf_reader *r, const char *text, struct conf_port *port);
+/** For port kinds: the ADDR of pci:ADDR. */
+bool conf_read_pci(struct conf_reader *r, const char *text, struct conf_port *port);
 /** Whether it is an interface of the kernel, whose MAC, addresses and MTU the NIC shares. */
 bool conf_port_is_interface(const struct conf_port *port);
 /** Largest IP packet that it can carry. */

@@ -5,6 +5,23 @@
 
 /* The section [switch NAME]. */
 
+/* A port may have a comma in itself: what follows one without a colon of its own belongs to it. */
+static char *
+next_port(char *text, char **rest)
+{
+	char *word = strtok_r(text, CONF_BETWEEN, rest);
+
+	while (word && **rest && !strchr(CONF_BETWEEN, **rest)) {
+		size_t len = strcspn(*rest, CONF_BETWEEN);
+
+		if (memchr(*rest, ':', len))
+			break;
+		(*rest)[-1] = ',';
+		strtok_r(NULL, CONF_BETWEEN, rest);
+	}
+	return word;
+}
+
 static void
 read_ports(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
 {
@@ -13,8 +30,7 @@ read_ports(struct conf_reader *r, const struct conf_key *key, void *obj, const c
 
 	(void)key;
 	snprintf(text, sizeof(text), "%s", value);
-	for (char *word = strtok_r(text, CONF_BETWEEN, &rest); word;
-	     word = strtok_r(NULL, CONF_BETWEEN, &rest)) {
+	for (char *word = next_port(text, &rest); word; word = next_port(NULL, &rest)) {
 		if (sw->nb_ports == CONF_MAX_PORTS) {
 			conf_error(r, r->line, "more than %d ports", CONF_MAX_PORTS);
 			return;

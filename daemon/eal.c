@@ -41,12 +41,9 @@ start(const struct eal_conf *conf)
 	char memory[16], lcores[4096];
 	/* Hugepages through --in-memory leave no file behind; without them EAL knows no such mode.
 	 */
-	char *argv[] = {
+	char *argv[16 + 2 * EAL_DEVICES_MAX] = {
 		"weftd",
-		"--no-pci",
 		"--no-telemetry",
-		"--iova-mode",
-		"va",
 		"-m",
 		memory,
 		"--lcores",
@@ -56,10 +53,21 @@ start(const struct eal_conf *conf)
 		"--log-level",
 		conf->verbose ? "*:info" : "*:error",
 	};
+	int argc = 10;
 
+	/* With devices, how they are bound decides what addresses they see. */
+	if (conf->nb_devices == 0) {
+		argv[argc++] = "--no-pci";
+		argv[argc++] = "--iova-mode";
+		argv[argc++] = "va";
+	}
+	for (uint32_t i = 0; i < conf->nb_devices; i++) {
+		argv[argc++] = "-a";
+		argv[argc++] = (char *)(uintptr_t)conf->devices[i];
+	}
 	snprintf(memory, sizeof(memory), "%u", conf->memory_mb);
 	format_lcores(lcores, sizeof(lcores));
-	return rte_eal_init(sizeof(argv) / sizeof(argv[0]), argv) < 0 ? -rte_errno : 0;
+	return rte_eal_init(argc, argv) < 0 ? -rte_errno : 0;
 }
 
 /*

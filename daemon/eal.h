@@ -7,11 +7,15 @@
 
 /**
  * @file
- * DPDK's environment, as an ordinary user has it: no device, no hugepages unless asked for, no
+ * DPDK's environment, as an ordinary user has it: no device and no hugepages unless asked for, no
  * thread bound to a core, no file left behind.
  */
 
+#define EAL_DEVICES_MAX 32
+
 struct eal_conf {
+	const char *devices[EAL_DEVICES_MAX]; /**< PCI addresses that drivers may take */
+	uint32_t nb_devices;
 	uint32_t memory_mb; /**< that pools will need */
 	bool hugepages;
 	bool verbose; /**< let EAL say what it does */

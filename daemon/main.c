@@ -215,11 +215,7 @@ run(struct daemon *d, const struct options *opt)
 		.gid = conf->daemon.operators_gid,
 		.report = {.nodes = &d->nodes, .conf = conf, .whose = whose_qp},
 	};
-	const struct eal_conf eal_conf = {
-		.memory_mb = conf_memory_mb(conf),
-		.hugepages = conf->daemon.hugepages,
-		.verbose = opt->verbose,
-	};
+	const struct eal_conf eal_conf = nodes_eal_conf(conf, opt->verbose);
 	int err;
 
 	err = control_open(&d->control, &control_conf);

@@ -59,6 +59,10 @@ open_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c,
 		.resolver = kn ? kernel_resolver(kn) : NULL,
 		.pool = nodes->pool,
 	};
+	const struct port_use use = {.take = KERNEL_TAKE_ROCE,
+	                             .mtu_bytes = c->num.mtu,
+	                             .mac = c->mac,
+	                             .pool = nodes->pool};
 
 	if (err)
 		return err;
@@ -69,8 +73,7 @@ open_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c,
 		return err;
 	}
 	nodes->nb_nics++;
-	err = port_open(&c->port, KERNEL_TAKE_ROCE, c->has_fault ? &c->fault : NULL, nodes->pool,
-	                &nodes->host_ports[i]);
+	err = port_open(&c->port, &use, c->has_fault ? &c->fault : NULL, &nodes->host_ports[i]);
 	if (err)
 		return err;
 	nodes->has_fault[i] = c->has_fault;
@@ -83,6 +86,8 @@ open_switch(struct nodes *nodes, const struct conf_switch *c)
 {
 	uint32_t i = nodes->nb_switches;
 	struct fabric_switch *sw = switch_create((uint16_t)c->nb_ports, &c->params, nodes->pool);
+	const struct port_use use = {
+		.take = KERNEL_TAKE_ALL, .mtu_bytes = c->num.mtu, .pool = nodes->pool};
 	int err;
 
 	if (!sw) {
@@ -93,8 +98,7 @@ open_switch(struct nodes *nodes, const struct conf_switch *c)
 	nodes->switches[i].node.name = c->name;
 	nodes->nb_switches++;
 	for (uint32_t p = 0; p < c->nb_ports; p++) {
-		err = port_open(&c->ports[p], KERNEL_TAKE_ALL, NULL, nodes->pool,
-		                &nodes->switch_ports[i][p]);
+		err = port_open(&c->ports[p], &use, NULL, &nodes->switch_ports[i][p]);
 		if (err)
 			return err;
 	}
@@ -106,6 +110,20 @@ start_thread(void)
 {
 	logs_of_worker();
 	return eal_thread_start();
+}
+
+struct eal_conf
+nodes_eal_conf(const struct conf *conf, bool verbose)
+{
+	struct eal_conf eal = {.memory_mb = conf_memory_mb(conf),
+	                       .hugepages = conf->daemon.hugepages,
+	                       .verbose = verbose};
+	const struct conf_port *ports[EAL_DEVICES_MAX];
+
+	eal.nb_devices = conf_ports_of(conf, PORT_PCI, ports, EAL_DEVICES_MAX);
+	for (uint32_t i = 0; i < eal.nb_devices; i++)
+		eal.devices[i] = ports[i]->arg;
+	return eal;
 }
 
 int

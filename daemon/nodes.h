@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "conf.h"
+#include "eal.h"
 #include "host.h"
 #include "kernel.h"
 #include "switch_node.h"
@@ -31,6 +32,9 @@ struct nodes {
 	struct port *switch_ports[CONF_MAX_SWITCHES][CONF_MAX_PORTS];
 	uint32_t nb_switches;
 };
+
+/** What DPDK must be started with for this conf; points into it. */
+struct eal_conf nodes_eal_conf(const struct conf *conf, bool verbose);
 
 /**
  * Build everything. EAL has been started.

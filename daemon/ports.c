@@ -9,18 +9,17 @@
 #include "af_packet.h"
 #include "af_xdp.h"
 #include "dpdk.h"
+#include "dpdk_eth.h"
 #include "link.h"
 #include "log.h"
 #include "sockdir.h"
 
 static int
-open_ring(const struct conf_port *conf, enum kernel_take take, struct pkt_pool *pool,
-          struct port **port)
+open_ring(const struct conf_port *conf, const struct port_use *use, struct port **port)
 {
 	int err = port_ring_open(conf->arg, PORT_RING_DEPTH_PKTS, port);
 
-	(void)take;
-	(void)pool;
+	(void)use;
 	if (err)
 		log_error("ring %s: %s", conf->arg, strerror(-err));
 	return err;
@@ -36,11 +35,10 @@ tell_down(const struct conf_port *conf, const struct port *port)
 }
 
 static int
-open_af_packet(const struct conf_port *conf, enum kernel_take take, struct pkt_pool *pool,
-               struct port **port)
+open_af_packet(const struct conf_port *conf, const struct port_use *use, struct port **port)
 {
 	char why[LOG_LINE_MAX];
-	int err = port_af_packet_open(conf->arg, take, pool, port, why, sizeof(why));
+	int err = port_af_packet_open(conf->arg, use->take, use->pool, port, why, sizeof(why));
 
 	if (err)
 		log_error("%s", why);
@@ -69,15 +67,13 @@ link_path(const char *arg, char path[LINK_PATH_MAX + 1])
 }
 
 static int
-open_link(const struct conf_port *conf, enum kernel_take take, struct pkt_pool *pool,
-          struct port **port)
+open_link(const struct conf_port *conf, const struct port_use *use, struct port **port)
 {
 	char path[LINK_PATH_MAX + 1];
 	int err = link_path(conf->arg, path);
 
-	(void)take;
 	if (!err)
-		err = port_link_open(path, pool, port);
+		err = port_link_open(path, use->pool, port);
 	if (err)
 		log_error("link %s: %s", conf->arg, strerror(-err));
 	return err;
@@ -101,12 +97,11 @@ tell_af_xdp(const struct conf_port *conf, const struct af_xdp_info *info)
 }
 
 static int
-open_af_xdp(const struct conf_port *conf, enum kernel_take take, struct pkt_pool *pool,
-            struct port **port)
+open_af_xdp(const struct conf_port *conf, const struct port_use *use, struct port **port)
 {
 	struct af_xdp_info info;
 	char why[LOG_LINE_MAX];
-	int err = port_af_xdp_open(conf->arg, take, pool, &info, port, why, sizeof(why));
+	int err = port_af_xdp_open(conf->arg, use->take, use->pool, &info, port, why, sizeof(why));
 
 	if (err) {
 		log_error("%s", why);
@@ -117,26 +112,48 @@ open_af_xdp(const struct conf_port *conf, enum kernel_take take, struct pkt_pool
 	return 0;
 }
 
+static int
+open_memif(const struct conf_port *conf, const struct port_use *use, struct port **port)
+{
+	char why[LOG_LINE_MAX];
+	int err = port_memif_open(conf->arg, conf->is_server ? MEMIF_SERVER : MEMIF_CLIENT,
+	                          use->mtu_bytes, use->pool, port, why, sizeof(why));
+
+	if (err)
+		log_error("%s", why);
+	return err;
+}
+
+static int
+open_pci(const struct conf_port *conf, const struct port_use *use, struct port **port)
+{
+	char why[LOG_LINE_MAX];
+	int err = port_pci_open(conf->arg, use->mac, use->mtu_bytes, use->pool, port, why,
+	                        sizeof(why));
+
+	if (err)
+		log_error("%s", why);
+	return err;
+}
+
 /* Each tells in the log what it can't open. */
-static int (*const openers[])(const struct conf_port *conf, enum kernel_take take,
-                              struct pkt_pool *pool, struct port **port) = {
-	[PORT_RING] = open_ring,
-	[PORT_LINK] = open_link,
-	[PORT_AF_PACKET] = open_af_packet,
-	[PORT_AF_XDP] = open_af_xdp,
+static int (*const openers[])(const struct conf_port *conf, const struct port_use *use,
+                              struct port **port) = {
+	[PORT_RING] = open_ring,     [PORT_LINK] = open_link,   [PORT_AF_PACKET] = open_af_packet,
+	[PORT_AF_XDP] = open_af_xdp, [PORT_MEMIF] = open_memif, [PORT_PCI] = open_pci,
 };
 
 int
-port_open(const struct conf_port *conf, enum kernel_take take, const struct fault_params *fault,
-          struct pkt_pool *pool, struct port **port)
+port_open(const struct conf_port *conf, const struct port_use *use,
+          const struct fault_params *fault, struct port **port)
 {
 	struct port *inner;
-	int err = openers[conf->kind](conf, take, pool, port);
+	int err = openers[conf->kind](conf, use, port);
 
 	if (err || !fault)
 		return err;
 	inner = *port;
-	err = port_fault_wrap(inner, fault, pool, port);
+	err = port_fault_wrap(inner, fault, use->pool, port);
 	if (err) {
 		log_error("fault layer: %s", strerror(-err));
 		port_close(inner);

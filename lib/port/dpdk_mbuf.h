@@ -14,6 +14,9 @@
 /** Bytes of the private area: struct pkt, and then the next cache line. */
 #define DPDK_PRIV_BYTES RTE_ALIGN_CEIL(sizeof(struct pkt), RTE_CACHE_LINE_SIZE)
 
+/** The mempool behind a pool of pkt_pool_dpdk_create, for a device to fill. */
+struct rte_mempool *dpdk_pool_mempool(struct pkt_pool *pool);
+
 static inline struct pkt *
 dpdk_pkt(struct rte_mbuf *m)
 {

@@ -21,9 +21,16 @@ struct dpdk_pool {
 	struct rte_mempool *mempool;
 };
 
+/* Where the data of a packet begins if no device says otherwise. */
+static uint8_t *
+data_begin(struct pkt *p)
+{
+	return (uint8_t *)p + DPDK_PRIV_BYTES + RTE_PKTMBUF_HEADROOM + PKT_DATA_SHIFT;
+}
+
 /*
- * The mbufs of a pool are all alike (one segment, one reference, data at one offset), so
- * nothing but the length is to be set again: no rte_pktmbuf_reset.
+ * The mbufs of a pool are all alike (one segment, one reference), so that no rte_pktmbuf_reset is
+ * needed. A device may have filled one: it begins elsewhere.
  */
 static uint32_t
 dpdk_pool_alloc(struct pkt_pool *pool, struct pkt **pkts, uint32_t n)
@@ -34,6 +41,8 @@ dpdk_pool_alloc(struct pkt_pool *pool, struct pkt **pkts, uint32_t n)
 		return 0;
 	for (uint32_t i = 0; i < n; i++) {
 		pkts[i] = dpdk_pkt((struct rte_mbuf *)(void *)pkts[i]);
+		pkts[i]->data = data_begin(pkts[i]);
+		pkts[i]->room = dp->pool.room_bytes;
 		pkts[i]->len = 0;
 	}
 	return n;
@@ -67,6 +76,7 @@ pkt_init(struct rte_mempool *mempool, void *arg, void *obj, unsigned int idx)
 		.data = rte_pktmbuf_mtod(m, uint8_t *),
 		.room = dp->pool.room_bytes,
 	};
+	assert(dpdk_pkt(m)->data == data_begin(dpdk_pkt(m)));
 	assert((uintptr_t)dpdk_pkt(m)->data % 64 == PKT_DATA_SHIFT);
 }
 
@@ -96,6 +106,12 @@ pkt_pool_dpdk_create(const char *name, uint32_t nb_pkts, uint32_t room_bytes,
 	rte_mempool_obj_iter(dp->mempool, pkt_init, dp);
 	*pool = &dp->pool;
 	return 0;
+}
+
+struct rte_mempool *
+dpdk_pool_mempool(struct pkt_pool *pool)
+{
+	return ((struct dpdk_pool *)pool)->mempool;
 }
 
 uint32_t

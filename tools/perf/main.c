@@ -75,17 +75,15 @@ main(int argc, char **argv)
 {
 	static struct nodes nodes;
 	struct options opt;
+	struct eal_conf eal;
 	int code = options_parse(&opt, argc, argv);
 
 	if (code >= 0)
 		return code;
 	logs_start(opt.verbose);
 	code = EXIT_FAILURE;
-	if (eal_start(&(struct eal_conf){
-		    .memory_mb = conf_memory_mb(opt.conf),
-		    .hugepages = opt.conf->daemon.hugepages,
-		    .verbose = opt.verbose,
-	    }) == 0) {
+	eal = nodes_eal_conf(opt.conf, opt.verbose);
+	if (eal_start(&eal) == 0) {
 		if (run(&nodes, &opt))
 			code = EXIT_SUCCESS;
 		nodes_free(&nodes);

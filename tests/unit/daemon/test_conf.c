@@ -269,7 +269,16 @@ Test(conf, mistakes_of_the_whole)
 	         ":12: [nic n2] has an ip that [nic n2] has at line 12\n"},
 		{TWO_NICS "[nic n2]\nport = tape:x\nip = 10.1.0.1\n",
 	         ":11: port 'tape:x' is none of ring:NAME, "
-	         "link:SOCKET, af_packet:INTERFACE, af_xdp:INTERFACE\n"},
+	         "link:SOCKET, af_packet:INTERFACE, af_xdp:INTERFACE, memif:SOCKET,ROLE, "
+	         "pci:ADDRESS\n"},
+		{"[nic n0]\nport = memif:/x\n",
+	         ":2: memif '/x': an absolute path of at most 107 characters, and ',server' or "
+	         "',client', please\n"},
+		{"[nic n0]\nport = memif:x,server\n", ":2: memif 'x,server': an absolute path of"},
+		{"[nic n0]\nport = pci:0000:03\n",
+	         ":2: '0000:03' is not a PCI address as lspci shows it: 0000:03:00.0\n"},
+		{"[nic n0]\nport = pci:ffff:ff:1f.7\n",
+	         ":2: no PCI device ffff:ff:1f.7 here; network devices: "},
 		{"[nic n0]\nport = af_packet:\n", ":2: '' cannot be the name of an interface\n"},
 		{"[nic n0]\nport = af_packet:sixteen-letters-\n",
 	         ":2: 'sixteen-letters-' cannot be the name of an interface\n"},
@@ -587,6 +596,27 @@ Test(conf, a_list_goes_on_in_lines_with_the_same_key)
 	                 "[nic n1]\nport = ring:a\nip = 10.0.0.3\n");
 	cr_expect_eq(conf->nics[0].nb_ips, 3);
 	cr_expect_eq(conf->nics[0].bind.fabric, TRAIT_ECN | TRAIT_INT);
+	conf_free(conf);
+}
+
+Test(conf, a_port_in_a_list_may_have_a_comma_in_it)
+{
+	struct conf *conf = read_good("[switch s]\n"
+	                              "ports = memif:/a,server memif:/b,client,memif:/c,server, "
+	                              "memif:/d,client\n");
+	static const struct {
+		const char *path;
+		bool is_server;
+	} want[] = {{"/a", true}, {"/b", false}, {"/c", true}, {"/d", false}};
+
+	cr_assert_eq(conf->switches[0].nb_ports, 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		const struct conf_port *port = &conf->switches[0].ports[i];
+
+		cr_expect_eq(port->kind, PORT_MEMIF);
+		cr_expect_str_eq(port->arg, want[i].path);
+		cr_expect_eq(port->is_server, want[i].is_server);
+	}
 	conf_free(conf);
 }
 

@@ -60,6 +60,21 @@ alloc_gives_all_or_nothing(struct pkt_pool *pool)
 	}
 }
 
+/* A device begins its data elsewhere, and says so in the packet. */
+static void
+a_packet_that_a_device_filled_is_as_others(struct pkt_pool *pool)
+{
+	struct pkt *pkts[NB_PKTS];
+
+	expect(pool->alloc(pool, pkts, NB_PKTS) == NB_PKTS, "all packets");
+	for (uint32_t i = 0; i < NB_PKTS; i++) {
+		pkts[i]->data -= PKT_DATA_SHIFT;
+		pkts[i]->room += PKT_DATA_SHIFT;
+	}
+	pkt_free(pkts, NB_PKTS);
+	packets_are_whole_and_apart(pool);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -78,6 +93,7 @@ main(int argc, char **argv)
 	if (nb_failed)
 		return EXIT_FAILURE;
 	packets_are_whole_and_apart(pool);
+	a_packet_that_a_device_filled_is_as_others(pool);
 	alloc_gives_all_or_nothing(pool);
 	pkt_pool_dpdk_destroy(pool);
 	expect(pkt_pool_dpdk_create("test", 1, 1, &pool) == 0, "the name is free again");
