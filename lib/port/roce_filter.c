@@ -8,8 +8,6 @@
 #include "wire.h"
 
 /* Offsets in a frame. */
-#define ARP_REPLY 2
-
 enum {
 	AT_TYPE = 12,
 	AT_IP = ETH_LEN,
@@ -18,8 +16,6 @@ enum {
 	AT_IPV4_DPORT = AT_IP + 2, /* and the length of the header, which X holds */
 	AT_IPV6_NEXT = AT_IP + 6,
 	AT_IPV6_DPORT = AT_IP + IPV6_LEN + 2,
-	AT_ARP_OP = ETH_LEN + 6,
-	AT_ICMP6_TYPE = AT_IP + IPV6_LEN,
 };
 
 #define LOAD8(at) BPF_STMT(BPF_LD | BPF_B | BPF_ABS, at)
@@ -33,10 +29,8 @@ enum {
 
 enum line {
 	IPV6 = 9,
-	ARP = 14,
-	ICMP6 = 17,
-	PORTS = 20,
-	DROP = 22,
+	PORTS = 13,
+	DROP = 15,
 	TAKE,
 	NB_LINES,
 };
@@ -52,21 +46,12 @@ static struct sock_filter code[NB_LINES] = {
 	[6] = BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, AT_IP),
 	[7] = BPF_STMT(BPF_LD | BPF_H | BPF_IND, AT_IPV4_DPORT),
 	[8] = GO(8, PORTS),
-	[IPV6] = IF(IPV6, ETH_TYPE_IPV6, 10, ARP),
+	[IPV6] = IF(IPV6, ETH_TYPE_IPV6, 10, DROP),
 	[10] = LOAD8(AT_IPV6_NEXT),
-	[11] = IF(11, IP_PROTO_UDP, 12, ICMP6),
+	[11] = IF(11, IP_PROTO_UDP, 12, DROP),
 	[12] = LOAD16(AT_IPV6_DPORT),
-	[13] = GO(13, PORTS),
-	/* Our NIC asks for its neighbours: it hears answers. Questions are the kernel's to answer.
-         */
-	[ARP] = IF(ARP, ETH_TYPE_ARP, 15, DROP),
-	[15] = LOAD16(AT_ARP_OP),
-	[16] = IF(16, ARP_REPLY, TAKE, DROP),
-	[ICMP6] = IF(ICMP6, IP_PROTO_ICMP6, 18, DROP),
-	[18] = LOAD8(AT_ICMP6_TYPE),
-	[19] = IF(19, ICMP6_NEIGH_ADVERT, TAKE, DROP),
-	[PORTS] = IF(PORTS, UDP_PORT_ROCE, TAKE, 21),
-	[21] = IF(21, UDP_PORT_HELLO, TAKE, DROP),
+	[PORTS] = IF(PORTS, UDP_PORT_ROCE, TAKE, 14),
+	[14] = IF(14, UDP_PORT_HELLO, TAKE, DROP),
 	[DROP] = BPF_STMT(BPF_RET | BPF_K, 0),
 	[TAKE] = BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
 };

@@ -133,7 +133,8 @@ on() {
 	! quick
 	verdict $? "$kind: nothing goes while the interface is down"
 	ip -n $ns0 link set weft0 up
-	# IPv6 addresses went with the link; what the kernels knew of each other too.
+	# It went with the link.
+	ip -n $ns0 addr add fd99::10/64 dev weft0 nodad
 	sleep 1.5
 	quick
 	verdict $? "$kind: it goes on when the interface is up again"
@@ -173,6 +174,11 @@ verdict $? "a kernel without weft answers port unreachable"
 printf '[nic second]\nport = af_packet:weft0\n' >"$e2e_dir/second.conf"
 
 on af_packet
+# What the driver of veth can give to XDP fits a page.
+for side in 0 1; do
+	eval "ip -n \$ns$side link set weft$side mtu 3498"
+done
+on af_xdp
 
 world_end
 e2e_end

@@ -71,29 +71,3 @@ Test(roce_filter, finds_the_port_behind_options)
 	put_be16(frame + ETH_LEN + IPV4_LEN + 4 + 2, 4791);
 	cr_expect(passes(frame, sizeof(frame)));
 }
-
-Test(roce_filter, hears_answers_of_neighbours_but_not_their_questions)
-{
-	static const struct {
-		uint16_t type;
-		uint32_t at; /* of a byte */
-		uint8_t value;
-		bool want;
-	} rows[] = {
-		{ETH_TYPE_ARP, ETH_LEN + 7, 1, false},
-		{ETH_TYPE_ARP, ETH_LEN + 7, 2, true},
-		{ETH_TYPE_IPV6, ETH_LEN + IPV6_LEN, 135, false},
-		{ETH_TYPE_IPV6, ETH_LEN + IPV6_LEN, 136, true},
-		{ETH_TYPE_IPV6, ETH_LEN + IPV6_LEN, 128, false},
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		uint8_t frame[86] = {0};
-
-		put_be16(frame + 12, rows[i].type);
-		if (rows[i].type == ETH_TYPE_IPV6)
-			frame[ETH_LEN + 6] = IP_PROTO_ICMP6;
-		frame[rows[i].at] = rows[i].value;
-		cr_expect_eq(passes(frame, sizeof(frame)), rows[i].want, "row %zu", i);
-	}
-}
