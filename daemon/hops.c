@@ -37,6 +37,7 @@ hops_aim_nowhere(struct hop_dest *dest)
 	if (!list_is_empty(&hop->dests))
 		return;
 	list_del(&hop->bucket);
+	list_del(&hop->again);
 	free(hop);
 }
 
@@ -130,6 +131,7 @@ hops_aim(struct hops *h, struct hop_dest *dest, uint32_t ifindex, const struct i
 		hop->ifindex = ifindex;
 		hop->ip = *ip;
 		list_init(&hop->dests);
+		list_init(&hop->again);
 		list_add_tail(&h->hops[bucket_of(ip, ifindex)], &hop->bucket);
 	}
 	dest->hop = hop;

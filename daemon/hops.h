@@ -24,6 +24,7 @@
 struct hop {
 	struct list bucket;
 	struct list dests;
+	struct list again; /**< among those to be looked for again; the caller's */
 	uint32_t ifindex;
 	struct ip_addr ip;
 };

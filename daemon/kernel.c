@@ -19,11 +19,12 @@ hear(void *arg, const struct nlmsghdr *msg)
 	struct kernel *k = arg;
 	struct rt_neigh neigh;
 
-	/* One that is deleted without having failed was only forgotten. */
-	if (msg->nlmsg_type == RTM_NEWNEIGH && rtmsg_neigh(msg, &neigh))
+	if (!rtmsg_neigh(msg, &neigh))
+		netview_take(&k->view, msg);
+	else if (msg->nlmsg_type == RTM_NEWNEIGH)
 		kernel_on_neigh(k, &neigh);
 	else
-		netview_take(&k->view, msg);
+		kernel_on_neigh_deleted(k, &neigh);
 }
 
 void
@@ -39,6 +40,7 @@ kernel_turn(struct kernel *k)
 		/* Half of a dump is no news. */
 		if (!k->is_stale)
 			kernel_bring_news(k);
+		kernel_look_again(k);
 	}
 	kernel_take_asks(k);
 	kernel_bring_answers(k);
@@ -83,6 +85,7 @@ kernel_open(struct kernel **kernel)
 	if (!k)
 		return -ENOMEM;
 	list_init(&k->nics);
+	list_init(&k->again);
 	hops_init(&k->hops);
 	k->epoll_fd = k->ask_fd = k->stop_fd = -1;
 	err = open_all(k);
@@ -167,6 +170,13 @@ kernel_attach(struct kernel_nic *kn, struct nic *nic, struct worker *worker)
 	kn->nic = nic;
 	kn->worker = worker;
 	kernel_log_gids(kn->name, &none, &nic->gids);
+	if (kn->iface.nb_gids == 1)
+		log_warn("%s: %s has only a link-local address; programs want another as a rule: "
+		         "'ip addr add ADDRESS/LENGTH dev %s', at any time",
+		         kn->name, kn->ifname, kn->ifname);
+	if (kn->iface.nb_gids > nic->gids.nb_used)
+		log_warn("%s: %u addresses of %s find no room in a GID table of %u", kn->name,
+		         kn->iface.nb_gids - nic->gids.nb_used, kn->ifname, nic->gids.len);
 }
 
 int

@@ -50,8 +50,9 @@ struct kernel {
 	struct netlink hear, ask;
 	struct netview view;
 	struct hops hops;
-	bool is_stale;  /**< the view: something was lost */
-	bool is_silent; /**< it was told that the kernel does not look for neighbours */
+	struct list again; /**< hops that the kernel has forgotten */
+	bool is_stale;     /**< the view: something was lost */
+	bool is_silent;    /**< it was told that the kernel does not look for neighbours */
 	int epoll_fd;
 	int ask_fd; /**< rung by workers */
 	_Atomic bool rung;
@@ -72,6 +73,13 @@ bool kernel_put_ask(void *arg, const struct ip_addr *ip, uint16_t vlan);
 void kernel_take_asks(struct kernel *k);
 /** The kernel tells of a neighbour. */
 void kernel_on_neigh(struct kernel *k, const struct rt_neigh *neigh);
+/**
+ * It has forgotten one, because nobody seemed to use it or because our own MAC changed. What it
+ * told remains true until it finds another.
+ */
+void kernel_on_neigh_deleted(struct kernel *k, const struct rt_neigh *neigh);
+/** Have it look again for those that a NIC uses, on links that are up. */
+void kernel_look_again(struct kernel *k);
 /** Bring to all NICs what they asked and was found. */
 void kernel_bring_answers(struct kernel *k);
 

@@ -68,6 +68,68 @@ kernel_on_neigh(struct kernel *k, const struct rt_neigh *neigh)
 }
 
 static void
+ignore(void *arg, const struct nlmsghdr *msg)
+{
+	(void)arg;
+	(void)msg;
+}
+
+/* Have the kernel look for a neighbour; what it finds comes as a message. */
+static void
+provoke(struct kernel *k, const struct hop *hop)
+{
+	uint8_t buf[RTMSG_MAX];
+	int err = netlink_ask(&k->ask, rtmsg_put_use_neigh(buf, &hop->ip, hop->ifindex), ignore,
+	                      NULL);
+
+	if (err != -EPERM || k->is_silent)
+		return;
+	k->is_silent = true;
+	log_warn("the kernel does not look for neighbours on our behalf without CAP_NET_ADMIN; "
+	         "only those that it knows by itself are reached");
+}
+
+static bool
+is_in_use(const struct hop *hop)
+{
+	uint64_t now_ns = worker_clock_ns();
+
+	LIST_FOREACH (l, &hop->dests)
+		if (now_ns - container_of(l, struct hop_dest, link)->asked_ns <
+		    2 * NEIGH_REFRESH_NS)
+			return true;
+	return false;
+}
+
+void
+kernel_on_neigh_deleted(struct kernel *k, const struct rt_neigh *neigh)
+{
+	struct hop *hop = hops_find(&k->hops, neigh->ifindex, &neigh->ip);
+
+	if (hop && !list_is_linked(&hop->again))
+		list_add_tail(&k->again, &hop->again);
+}
+
+/* Where the link is down they were deleted for that, and wait until it is up again. */
+void
+kernel_look_again(struct kernel *k)
+{
+	struct list all, *l;
+
+	list_init(&all);
+	list_splice_tail(&all, &k->again);
+	while ((l = list_pop(&all))) {
+		struct hop *hop = container_of(l, struct hop, again);
+		const struct rt_link *link = netview_link(&k->view, hop->ifindex);
+
+		if (link && !link->is_up)
+			list_add_tail(&k->again, &hop->again);
+		else if (link && is_in_use(hop))
+			provoke(k, hop);
+	}
+}
+
+static void
 get_route(void *arg, const struct nlmsghdr *msg)
 {
 	rtmsg_route(msg, arg);
@@ -77,13 +139,6 @@ static void
 get_neigh(void *arg, const struct nlmsghdr *msg)
 {
 	rtmsg_neigh(msg, arg);
-}
-
-static void
-ignore(void *arg, const struct nlmsghdr *msg)
-{
-	(void)arg;
-	(void)msg;
 }
 
 /* The next hop of a destination as the kernel routes it now; NULL if there is no way. */
@@ -102,22 +157,6 @@ route(struct kernel *k, struct hop_dest *dest)
 		return NULL;
 	}
 	return hops_aim(&k->hops, dest, ifindex, route.has_gateway ? &route.gateway : &dest->ip);
-}
-
-/* Have the kernel look for a neighbour; what it finds comes as a message. */
-static void
-provoke(struct kernel *k, const struct hop *hop)
-{
-	uint8_t buf[RTMSG_MAX];
-	int err = netlink_ask(&k->ask, rtmsg_put_use_neigh(buf, &hop->ip, hop->ifindex), ignore,
-	                      NULL);
-
-	if (!err || k->is_silent)
-		return;
-	k->is_silent = true;
-	log_warn("the kernel does not look for neighbours on our behalf: %s%s; only those that it "
-	         "knows by itself are reached",
-	         strerror(-err), err == -EPERM ? " (it needs CAP_NET_ADMIN)" : "");
 }
 
 static void

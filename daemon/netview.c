@@ -84,13 +84,19 @@ del_link(struct netview *v, uint32_t ifindex)
 
 /* ---- addresses ---- */
 
+static bool
+is_same(const struct rt_addr *a, const struct rt_addr *b)
+{
+	return a->ifindex == b->ifindex && a->prefix_bits == b->prefix_bits &&
+	       memcmp(&a->ip, &b->ip, sizeof(a->ip)) == 0;
+}
+
 /* In the kernel's order: that of their coming. */
 static void
 del_addr(struct netview *v, const struct rt_addr *addr)
 {
 	for (uint32_t i = 0; i < v->nb_addrs; i++) {
-		if (v->addrs[i].ifindex != addr->ifindex ||
-		    memcmp(&v->addrs[i].ip, &addr->ip, sizeof(addr->ip)) != 0)
+		if (!is_same(&v->addrs[i], addr))
 			continue;
 		v->nb_addrs--;
 		memmove(&v->addrs[i], &v->addrs[i + 1], (v->nb_addrs - i) * sizeof(*v->addrs));
@@ -105,8 +111,7 @@ put_addr(struct netview *v, const struct rt_addr *addr)
 	struct rt_addr *grown;
 
 	for (uint32_t i = 0; i < v->nb_addrs; i++) {
-		if (v->addrs[i].ifindex == addr->ifindex &&
-		    memcmp(&v->addrs[i].ip, &addr->ip, sizeof(addr->ip)) == 0) {
+		if (is_same(&v->addrs[i], addr)) {
 			v->addrs[i] = *addr;
 			return;
 		}
@@ -189,6 +194,16 @@ class_of(const struct ip_addr *ip)
 	return ip->b[0] == 0xfe && (ip->b[1] & 0xc0) == 0x80 ? LINK_LOCAL : IPV6;
 }
 
+/* One with two prefixes is one GID. */
+static bool
+is_there(const struct gid *gids, uint32_t nb, const struct ip_addr *ip, uint16_t vlan)
+{
+	for (uint32_t i = 0; i < nb; i++)
+		if (gids[i].vlan == vlan && memcmp(&gids[i].ip, ip, sizeof(*ip)) == 0)
+			return true;
+	return false;
+}
+
 static void
 add_class(const struct netview *v, uint32_t ifindex, uint16_t vlan, enum addr_class class,
           struct gid *gids, uint32_t *nb)
@@ -196,7 +211,8 @@ add_class(const struct netview *v, uint32_t ifindex, uint16_t vlan, enum addr_cl
 	for (uint32_t i = 0; i < v->nb_addrs && *nb < NETVIEW_MAX_GIDS; i++) {
 		const struct rt_addr *addr = &v->addrs[i];
 
-		if (addr->ifindex == ifindex && addr->is_usable && class_of(&addr->ip) == class)
+		if (addr->ifindex == ifindex && addr->is_usable && class_of(&addr->ip) == class &&
+		    !is_there(gids, *nb, &addr->ip, vlan))
 			gids[(*nb)++] =
 				(struct gid){.ip = addr->ip, .vlan = vlan, .ifindex = ifindex};
 	}

@@ -155,7 +155,7 @@ rtmsg_addr(const struct nlmsghdr *msg, struct rt_addr *addr)
 
 	if (!fixed || (fixed->ifa_family != AF_INET && fixed->ifa_family != AF_INET6))
 		return false;
-	*addr = (struct rt_addr){.ifindex = fixed->ifa_index};
+	*addr = (struct rt_addr){.ifindex = fixed->ifa_index, .prefix_bits = fixed->ifa_prefixlen};
 	flags = fixed->ifa_flags;
 	mnl_attr_for_each(attr, msg, sizeof(*fixed))
 	{

@@ -37,7 +37,8 @@ struct rt_link {
 struct rt_addr {
 	uint32_t ifindex;
 	struct ip_addr ip;
-	bool is_usable; /**< not tentative: nobody else has it */
+	uint8_t prefix_bits; /**< an address may be there with several */
+	bool is_usable;      /**< not tentative: nobody else has it */
 };
 
 /** RTM_NEWNEIGH, RTM_DELNEIGH. */

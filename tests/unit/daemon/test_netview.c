@@ -170,6 +170,33 @@ Test(netview, what_goes_is_gone_and_what_is_told_twice_is_there_once)
 	netview_fini(&v);
 }
 
+static void
+tell_prefix(struct netview *v, uint16_t type, uint8_t bits)
+{
+	struct ip_addr a = ip("10.0.0.1");
+	struct netmsg m;
+
+	netmsg_addr(&m, type, 3, &a);
+	((struct ifaddrmsg *)mnl_nlmsg_get_payload(m.msg))->ifa_prefixlen = bits;
+	netmsg_ip(&m, IFA_LOCAL, &a);
+	netview_take(v, m.msg);
+}
+
+Test(netview, an_address_with_two_prefixes_is_there_until_both_have_gone)
+{
+	struct netview v = {0};
+
+	tell_link(&v, RTM_NEWLINK, 3, "eth0", UP);
+	tell_prefix(&v, RTM_NEWADDR, 24);
+	tell_prefix(&v, RTM_NEWADDR, 16);
+	expect_gids(&v, "fe80::ff:fe00:7 10.0.0.1");
+	tell_prefix(&v, RTM_DELADDR, 24);
+	expect_gids(&v, "fe80::ff:fe00:7 10.0.0.1");
+	tell_prefix(&v, RTM_DELADDR, 16);
+	expect_gids(&v, "fe80::ff:fe00:7");
+	netview_fini(&v);
+}
+
 Test(netview, many_interfaces_and_addresses_are_kept_and_only_so_many)
 {
 	struct netview v = {0};
