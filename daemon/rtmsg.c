@@ -16,11 +16,16 @@
 
 /* ---- from the kernel ---- */
 
-/* The fixed part of a message of one of two types; NULL if it is another, or cut short. */
+/*
+ * The fixed part of a message of one of two types; NULL if it is another, or cut short. The kernel
+ * pads its attributes, and libmnl walks over them up to the next multiple of 4.
+ */
 static const void *
 fixed_part(const struct nlmsghdr *msg, uint16_t type, uint16_t other, size_t size)
 {
 	if (msg->nlmsg_type != type && msg->nlmsg_type != other)
+		return NULL;
+	if (msg->nlmsg_len % MNL_ALIGNTO)
 		return NULL;
 	return mnl_nlmsg_get_payload_len(msg) >= size ? mnl_nlmsg_get_payload(msg) : NULL;
 }
