@@ -39,7 +39,8 @@ static const struct {
 };
 
 static const char *const captures[] = {
-	"rxe-send.pcap", "rxe-write.pcap", "rxe-read.pcap", "rxe-atomic.pcap", "rxe-loss.pcap",
+	"rxe-send.pcap",   "rxe-write.pcap", "rxe-read.pcap",
+	"rxe-atomic.pcap", "rxe-loss.pcap",  "rxe-ipv6.pcap",
 };
 
 static struct golden_frame frames[FRAMES_MAX];

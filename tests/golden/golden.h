@@ -17,8 +17,9 @@ struct golden_frame {
 };
 
 /**
- * The vectors, then every packet of rxe-*.pcap (Linux Soft-RoCE at both ends). Read once and kept
- * for the life of the process; a file that is missing or no capture ends it.
+ * The vectors, then every packet of rxe-*.pcap: Linux Soft-RoCE at both ends, and in rxe-ipv6 what
+ * it sent to weft, one frame of each opcode, pad and kind of NAK. Read once and kept for the life
+ * of the process; a file that is missing or no capture ends it.
  */
 const struct golden_frame *golden_frames(uint32_t *nb_frames);
 
