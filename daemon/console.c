@@ -174,6 +174,9 @@ pump(struct console *con)
 			continue;
 		}
 		said = con->order->next(con, &line);
+		con->waits = said == ORDER_WAIT;
+		if (con->waits)
+			return EPOLLRDHUP;
 		say(con, line, said == ORDER_MORE);
 		if (said == ORDER_LAST)
 			end_order(con);
@@ -182,10 +185,34 @@ pump(struct console *con)
 }
 
 static void
+go_on(struct console *con)
+{
+	uint32_t events = pump(con);
+
+	if (events)
+		control_rearm(con->all->control, &con->watch, events);
+	else
+		console_destroy(con);
+}
+
+void
+consoles_kick(struct consoles *cons)
+{
+	struct list *link = cons->list.next;
+
+	while (link != &cons->list) {
+		struct console *con = container_of(link, struct console, link);
+
+		link = link->next;
+		if (con->waits)
+			go_on(con);
+	}
+}
+
+static void
 console_ready(struct watch *watch, uint32_t events)
 {
 	struct console *con = container_of(watch, struct console, watch);
-	uint32_t wait;
 	ssize_t n;
 
 	if ((events & EPOLLIN) && con->in_len < sizeof(con->in)) {
@@ -196,11 +223,11 @@ console_ready(struct watch *watch, uint32_t events)
 		else if (n == 0 || errno != EAGAIN)
 			con->in_ended = true;
 	}
-	wait = events & (EPOLLERR | EPOLLHUP) ? 0 : pump(con);
-	if (wait)
-		control_rearm(con->all->control, watch, wait);
-	else
+	/* Who waits for something and hangs up, if only his half, does not want it any more. */
+	if ((events & (EPOLLERR | EPOLLHUP)) || (con->waits && (events & EPOLLRDHUP)))
 		console_destroy(con);
+	else
+		go_on(con);
 }
 
 /* ---- who comes and who goes ---- */
@@ -236,6 +263,16 @@ console_create(struct consoles *cons, int fd)
 	set_clock(cons);
 	if (control_watch(cons->control, &con->watch, EPOLLIN | EPOLLONESHOT) != 0)
 		console_destroy(con);
+}
+
+static void
+events_ready(struct watch *watch, uint32_t events)
+{
+	struct consoles *cons = container_of(watch, struct consoles, events_watch);
+
+	(void)events;
+	if (events_take(cons->events) > 0)
+		consoles_kick(cons);
 }
 
 static void
@@ -284,6 +321,8 @@ consoles_open(struct consoles *cons, struct control *control, const struct conso
 		.report = conf->report,
 		.listener = {.fd = -1, .ready = listener_ready},
 		.clock = {.fd = -1, .ready = clock_ready},
+		.events = conf->events,
+		.events_watch = {.fd = conf->events->fd, .ready = events_ready},
 	};
 	list_init(&cons->list);
 	snprintf(cons->socket_path, sizeof(cons->socket_path), "%s/%s%s", control->dir, conf->name,
@@ -295,6 +334,8 @@ consoles_open(struct consoles *cons, struct control *control, const struct conso
 	err = cons->clock.fd < 0 ? -errno : control_watch(control, &cons->clock, EPOLLIN);
 	if (!err)
 		err = control_watch(control, &cons->listener, EPOLLIN);
+	if (!err)
+		err = control_watch(control, &cons->events_watch, EPOLLIN);
 	if (err) {
 		log_error("%s: %s", cons->socket_path, strerror(-err));
 		consoles_close(cons);
@@ -312,6 +353,7 @@ consoles_close(struct consoles *cons)
 		control_unwatch(cons->control, &cons->listener);
 		close(cons->listener.fd);
 	}
+	control_unwatch(cons->control, &cons->events_watch);
 	if (cons->clock.fd >= 0) {
 		control_unwatch(cons->control, &cons->clock);
 		close(cons->clock.fd);

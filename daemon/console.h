@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "control.h"
+#include "events.h"
 #include "list.h"
 #include "report.h"
 
@@ -34,6 +35,8 @@ struct consoles {
 	struct report report;    /**< what orders work on */
 	struct watch listener;
 	struct watch clock; /**< ticks once a second while anybody is there */
+	struct events *events;
+	struct watch events_watch;
 	struct list list;
 	uint32_t nb;
 	char socket_path[256];
@@ -59,10 +62,13 @@ struct console {
 	uint64_t moved_ns; /**< when some of it last left */
 
 	const struct order *order; /**< being answered; NULL = none */
+	bool waits;                /**< for consoles_kick */
 	/** Of the order. */
 	struct {
 		json_t *args;
 		struct report_walk walk;
+		uint64_t event;   /**< the last that was told */
+		uint64_t nb_lost; /**< what events.nb_lost was then */
 	} state;
 };
 
@@ -75,6 +81,7 @@ struct console {
 enum order_said {
 	ORDER_MORE, /**< a line; ask again */
 	ORDER_LAST, /**< the last line */
+	ORDER_WAIT, /**< no line; ask again after consoles_kick */
 };
 
 /** Something that an operator can ask for. Table: orders.c. */
@@ -97,7 +104,7 @@ struct order {
 /** An argument of an order. */
 struct order_arg {
 	const char *name;
-	bool is_number;
+	enum { ARG_TEXT, ARG_NUMBER, ARG_FLAG } type;
 	bool optional;
 };
 
@@ -114,10 +121,14 @@ struct consoles_conf {
 		*name; /**< of the daemon: the socket is NAME.ctl in the control socket's folder */
 	gid_t gid;     /**< who may give orders beside the own user and root; -1 = nobody */
 	struct report report;
+	struct events *events;
 };
 
 /** @return 0 or a negative errno; what went wrong is logged. */
 int consoles_open(struct consoles *cons, struct control *control, const struct consoles_conf *conf);
+/** There is something new: ask those again who wait. On the control thread. */
+void consoles_kick(struct consoles *cons);
+
 /** The workers still run. */
 void consoles_close(struct consoles *cons);
 

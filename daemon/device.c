@@ -9,7 +9,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "log.h"
+#include "event.h"
 #include "session.h"
 
 /* Devices: which there are, what each is, and what a client has once it opened one. */
@@ -161,8 +161,8 @@ handle_open(struct request *req)
 		return err;
 	client->mem_fd = req->fd;
 	req->fd = -1;
-	log_debug("%s: opened by pid %d, uid %u", device->name, (int)client->pid,
-	          (unsigned int)client->uid);
+	event_tell(EVENT_CLIENT, device->name, "opened by pid %d, uid %u", (int)client->pid,
+	           (unsigned int)client->uid);
 
 	memset(&opened->arena_bytes, 0, sizeof(*opened) - sizeof(opened->hdr));
 	opened->arena_bytes = ARENA_BYTES;

@@ -48,6 +48,7 @@ struct daemon {
 	struct nodes nodes;
 	struct watch kernel; /* of nodes.kernel */
 	struct consoles consoles;
+	struct events events;
 };
 
 /* @return an exit code, or -1 to go on. */
@@ -213,6 +214,7 @@ run(struct daemon *d, const struct options *opt)
 	const struct consoles_conf consoles_conf = {
 		.name = conf->daemon.name,
 		.gid = conf->daemon.operators_gid,
+		.events = &d->events,
 		.report = {.nodes = &d->nodes, .conf = conf, .whose = whose_qp},
 	};
 	const struct eal_conf eal_conf = nodes_eal_conf(conf, opt->verbose);
@@ -269,9 +271,14 @@ main(int argc, char **argv)
 	}
 	set_up_signals();
 	raise_file_limit();
-	err = make_devices(&d);
+	err = events_open(&d.events);
+	if (!err)
+		events_collect(&d.events);
+	if (!err)
+		err = make_devices(&d);
 	if (!err)
 		err = run(&d, &opt);
+	events_close(&d.events);
 	free(d.devices);
 	conf_free(d.conf);
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "abi.h"
@@ -142,12 +143,72 @@ next_qp(struct console *con, json_t **line)
 	return ORDER_LAST;
 }
 
+/* ---- events ---- */
+
+/* Events of one line. Source: our choice. */
+#define EVENTS_AT_ONCE 32
+
+/* "2026-11-30T10:49:12.000001Z" */
+static json_t *
+json_time(uint64_t time_ns)
+{
+	time_t seconds = (time_t)(time_ns / 1000000000u);
+	char text[32];
+	struct tm tm;
+
+	gmtime_r(&seconds, &tm);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	return json_sprintf("%s.%06uZ", text, (unsigned int)(time_ns / 1000 % 1000000));
+}
+
+static json_t *
+json_event(const struct event *e)
+{
+	json_t *text = json_string(e->text);
+
+	/* Cut within a letter. */
+	if (!text)
+		text = json_string("");
+	return json_pack("{s:I, s:o, s:s, s:s, s:o}", "number", (json_int_t)e->number, "time",
+	                 json_time(e->time_ns), "kind", event_kind_text(e->kind), "node", e->node,
+	                 "text", text);
+}
+
+/* Those that are remembered, then the others as they come. */
+static enum order_said
+next_events(struct console *con, json_t **line)
+{
+	const struct events *events = con->all->events;
+	uint64_t lost = atomic_load_explicit(&events->nb_lost, memory_order_relaxed);
+	bool follow = !json_is_false(json_object_get(con->state.args, "follow"));
+	const struct event *e = events_after(events, con->state.event);
+	json_t *array;
+	uint64_t missed;
+
+	if (!e && follow)
+		return ORDER_WAIT;
+	array = json_array();
+	missed = lost - con->state.nb_lost;
+	con->state.nb_lost = lost;
+	if (e && con->state.event != 0)
+		missed += e->number - con->state.event - 1;
+	while (e && json_array_size(array) < EVENTS_AT_ONCE) {
+		json_array_append_new(array, json_event(e));
+		con->state.event = e->number;
+		e = events_after(events, e->number);
+	}
+	*line = json_pack("{s:o, s:I}", "events", array, "missed", (json_int_t)missed);
+	return e || follow ? ORDER_MORE : ORDER_LAST;
+}
+
 /* ---- the table ---- */
 
 static const struct order_arg no_args[] = {{NULL}};
-static const struct order_arg node_optional[] = {{"node", false, true}, {NULL}};
-static const struct order_arg nic_optional[] = {{"nic", false, true}, {NULL}};
-static const struct order_arg nic_and_qpn[] = {{"nic", false, false}, {"qpn", true, false}, {NULL}};
+static const struct order_arg node_optional[] = {{"node", ARG_TEXT, true}, {NULL}};
+static const struct order_arg nic_optional[] = {{"nic", ARG_TEXT, true}, {NULL}};
+static const struct order_arg nic_and_qpn[] = {
+	{"nic", ARG_TEXT, false}, {"qpn", ARG_NUMBER, false}, {NULL}};
+static const struct order_arg follow_optional[] = {{"follow", ARG_FLAG, true}, {NULL}};
 
 static const struct order orders[] = {
 	{"version", no_args, NULL, next_version},
@@ -155,6 +216,7 @@ static const struct order orders[] = {
 	{"counters", node_optional, begin_counters, next_counters},
 	{"qps", nic_optional, begin_qps, next_qps, end_qps},
 	{"qp", nic_and_qpn, begin_qp, next_qp},
+	{"events", follow_optional, NULL, next_events},
 };
 
 #define NB_ORDERS (sizeof(orders) / sizeof(orders[0]))
@@ -173,10 +235,26 @@ find(const char *name, char *why, size_t size)
 	return NULL;
 }
 
+static bool
+is_of_type(const struct order_arg *arg, const json_t *value)
+{
+	switch (arg->type) {
+	case ARG_TEXT:
+		return json_is_string(value);
+	case ARG_NUMBER:
+		return json_is_integer(value);
+	case ARG_FLAG:
+		return json_is_boolean(value);
+	}
+	return false;
+}
+
 /* Whether a member of the request is an argument of the order, of the right type. */
 static bool
 known_arg(const struct order *order, const char *name, const json_t *value, char *why, size_t size)
 {
+	static const char *const types[] = {
+		[ARG_TEXT] = "text", [ARG_NUMBER] = "whole number", [ARG_FLAG] = "true or false"};
 	struct nearest near = nearest_of(name);
 
 	for (const struct order_arg *arg = order->args; arg->name; arg++) {
@@ -188,10 +266,9 @@ known_arg(const struct order *order, const char *name, const json_t *value, char
 			         ORDER_TEXT_MAX);
 			return false;
 		}
-		if (arg->is_number ? json_is_integer(value) : json_is_string(value))
+		if (is_of_type(arg, value))
 			return true;
-		snprintf(why, size, "%s of %s: not a %s", name, order->name,
-		         arg->is_number ? "whole number" : "text");
+		snprintf(why, size, "%s of %s: not a %s", name, order->name, types[arg->type]);
 		return false;
 	}
 	nearest_explain(&near, "argument", why, size);

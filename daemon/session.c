@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "event.h"
 #include "log.h"
 
 #ifndef SO_PEERPIDFD
@@ -250,7 +251,8 @@ client_destroy(struct client *client)
 	for (uint32_t kind = 0; kind < OBJ_NB; kind++)
 		obj_destroy_all(client, kind);
 	if (client->device) {
-		log_debug("%s: closed by pid %d", client->device->name, (int)client->pid);
+		event_tell(EVENT_CLIENT, client->device->name, "closed by pid %d",
+		           (int)client->pid);
 		device_close(client);
 	}
 	if (client->mem_fd >= 0)

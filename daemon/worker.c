@@ -16,6 +16,7 @@
 
 #include "cpu.h"
 #include "engine.h"
+#include "event.h"
 
 /*
  * What to do with a turn in which nothing was done. Measured on two cores shared with the
@@ -107,6 +108,11 @@ tell_link(const struct worker_node *wn, uint16_t p, uint64_t now_ns)
 	struct port *port = wn->ports[p];
 
 	port->told_down = port->is_down;
+	if (node->nb_ports == 1)
+		event_tell(EVENT_LINK, node->name, "link %s", port->is_down ? "down" : "up");
+	else
+		event_tell(EVENT_LINK, node->name, "link of port %u %s", p,
+		           port->is_down ? "down" : "up");
 	if (node->ops->link)
 		node->ops->link(node, p, !port->is_down, now_ns);
 }

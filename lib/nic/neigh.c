@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "neigh.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "event.h"
 #include "neigh_table.h"
 
 /* Which neighbours there are, and when each is asked for. */
@@ -181,11 +183,22 @@ neigh_entry_learn(struct neigh_table *t, struct neigh_entry *e, const uint8_t ma
 }
 
 static void
+tell_lost(const struct neigh_table *t, const struct neigh *n)
+{
+	bool is_ipv4 = ip_addr_is_ipv4(&n->ip);
+	char ip[INET6_ADDRSTRLEN];
+
+	inet_ntop(is_ipv4 ? AF_INET : AF_INET6, n->ip.b + (is_ipv4 ? 12 : 0), ip, sizeof(ip));
+	event_tell(EVENT_NEIGH, t->self->name, "neighbour %s answers no more", ip);
+}
+
+static void
 entry_lose(struct neigh_table *t, struct neigh_entry *e)
 {
 	e->n.valid = false;
 	e->n.generation++;
 	t->stats.lost++;
+	tell_lost(t, &e->n);
 }
 
 void

@@ -71,6 +71,7 @@ struct neigh_resolver {
 
 /** Who we are on the link: read whenever something is asked or answered. Owned by the NIC. */
 struct neigh_self {
+	const char *name; /**< of the NIC, for people */
 	uint8_t mac[6];
 	const struct gid_table *gids;          /**< own addresses */
 	const struct neigh_resolver *resolver; /**< NULL = the table asks and answers itself */

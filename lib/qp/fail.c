@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "batch.h"
+#include "event.h"
 #include "lease.h"
-#include "log.h"
 #include "psn.h"
 #include "resp.h"
 #include "wr.h"
@@ -247,8 +247,8 @@ explain_once(struct qp *qp, enum qp_reason why, uint64_t psn)
 		return;
 	qp_explain(qp, text, sizeof(text));
 	peer_text(qp, peer, sizeof(peer));
-	log_warn("%s: QP 0x%06x%s failed: %s%s%s", qp->nic->conf.name, qp->qpn, peer, text,
-	         remedy_text[why] ? "; " : "", remedy_text[why] ? remedy_text[why] : "");
+	event_tell(EVENT_QP, qp->nic->conf.name, "QP 0x%06x%s failed: %s%s%s", qp->qpn, peer, text,
+	           remedy_text[why] ? "; " : "", remedy_text[why] ? remedy_text[why] : "");
 }
 
 static void

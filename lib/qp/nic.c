@@ -76,7 +76,8 @@ nic_create(const struct nic_conf *conf, uint64_t now_ns)
 	nic->now_ns = now_ns;
 	nic->mr_generation = 1;
 	nic->trim_ns = NEVER_NS;
-	nic->self = (struct neigh_self){.gids = &nic->gids, .resolver = conf->resolver};
+	nic->self = (struct neigh_self){
+		.name = conf->name, .gids = &nic->gids, .resolver = conf->resolver};
 	if (conf->iface)
 		set_up_on(nic, conf->iface);
 	else

@@ -75,7 +75,10 @@ verdict $? "counters as JSON"
 ctl --all counters sw0
 says 0 "counters that are 0" '^sw0/0 rx_bad 0$'
 
-# The server dies: the client's QP says why.
+# The server dies: the client's QP says why, and those who watch are told.
+timeout 60 "$WEFTCTL" --json events >"$e2e_dir/events" 2>&1 &
+tail_pid=$!
+e2e_pids="$e2e_pids $tail_pid"
 e2e_stop "$server_pid"
 e2e_tries=0
 until ctl -j qps weft1 && { json 'd["qps"] and d["qps"][0]["state"] == "ERR"' || json 'not d["qps"]'; } ||
@@ -86,6 +89,25 @@ done
 json 'not d["qps"] or "retry" in d["qps"][0]["error"]'
 verdict $? "why a QP failed, as long as it is there"
 e2e_stop "$client_pid"
+# told KIND TEXT: such an event came within 10 s
+told() {
+	e2e_tries=0
+	until grep "\"kind\":\"$1\",\"node\":\"weft1\",\"text\":\"[^\"]*$2" "$e2e_dir/events" >/dev/null; do
+		[ $e2e_tries -lt 100 ] || return 1
+		sleep 0.1
+		e2e_tries=$((e2e_tries + 1))
+	done
+}
+while read -r kind pattern; do
+	told "$kind" "$pattern"
+	verdict $? "watched: $kind $pattern"
+done <<ROWS
+client opened by pid $client_pid
+client closed by pid $client_pid
+ROWS
+kill "$tail_pid" 2>/dev/null
+ctl --past events
+says 0 "events of late" "^20.*T.*Z client +weft1: closed by pid $client_pid\$"
 
 # Mistakes.
 ctl qps weft9

@@ -24,9 +24,9 @@ def connect():
 
 
 def request():
-    r = {"order": rng.choice(ORDERS[:5] + ["order", "x", ""])}
+    r = {"order": rng.choice(ORDERS[:6] + ["order", "x", ""])}
     for _ in range(rng.randrange(3)):
-        r[rng.choice(["nic", "node", "qpn", "key", "value", "order", "y" * 300])] = rng.choice(VALUES)
+        r[rng.choice(["nic", "node", "qpn", "follow", "key", "value", "order", "y" * 300])] = rng.choice(VALUES)
     return json.dumps(r, ensure_ascii=rng.random() < 0.5).encode("utf-8", "surrogatepass")
 
 
@@ -49,7 +49,7 @@ def answer(f):
         if not line:
             return None
         said = json.loads(line)
-        if not said.get("more"):
+        if not said.get("more") or "events" in said:
             return said
 
 
@@ -58,8 +58,13 @@ s = connect()
 f = s.makefile("rb")
 for i in range(rounds):
     s.sendall(mutate(request()) + b"\n")
-    if answer(f) is None:
+    said = answer(f)
+    if said is None:
         sys.exit(f"seed {seed}, round {i}: no answer")
+    if "events" in said:  # and does not end: more is to come
+        s.close()
+        s = connect()
+        f = s.makefile("rb")
 s.close()
 
 # What is too long or too deep is refused, and no memory goes with it.

@@ -188,6 +188,14 @@ ask_close(struct ask *ask)
 	*ask = (struct ask){.fd = -1};
 }
 
+void
+ask_patiently(struct ask *ask)
+{
+	const struct timeval for_ever = {0};
+
+	setsockopt(ask->fd, SOL_SOCKET, SO_RCVTIMEO, &for_ever, sizeof(for_ever));
+}
+
 int
 ask_send(struct ask *ask, const json_t *request)
 {

@@ -33,6 +33,9 @@ struct ask {
 int ask_open(struct ask *ask, const char *which);
 void ask_close(struct ask *ask);
 
+/** From now on wait as long as it takes. */
+void ask_patiently(struct ask *ask);
+
 /** Send a request. @return 0, or EXIT_NO_DAEMON after a message. */
 int ask_send(struct ask *ask, const json_t *request);
 
@@ -47,6 +50,6 @@ int ask_next(struct ask *ask, json_t **line, bool *more);
 
 /** How a line of an answer is shown to people; is_first: no line was shown before. */
 typedef void show_fn(const json_t *line, bool is_first, bool all);
-show_fn show_version, show_nodes, show_counters, show_qps, show_qp;
+show_fn show_version, show_nodes, show_counters, show_qps, show_qp, show_events;
 
 #endif

@@ -166,3 +166,20 @@ show_qp(const json_t *line, bool is_first, bool all)
 			printf("%s\n", json_is_null(value) ? "-" : json_string_value(value));
 	}
 }
+
+void
+show_events(const json_t *line, bool is_first, bool all)
+{
+	json_int_t missed = number(line, "missed");
+	size_t i;
+	const json_t *e;
+
+	(void)is_first;
+	(void)all;
+	if (missed > 0)
+		printf("(%" JSON_INTEGER_FORMAT " events were missed)\n", missed);
+	json_array_foreach(json_object_get(line, "events"), i, e)
+		printf("%s %-9s %s: %s\n", text(e, "time"), text(e, "kind"), text(e, "node"),
+	               text(e, "text"));
+	fflush(stdout);
+}

@@ -18,12 +18,14 @@ static const char usage[] =
 	"  qps [NIC]        queue pairs: state, peer, PSNs, what is in flight, why one failed\n"
 	"  qp NIC QPN       all about one\n"
 	"  counters [NODE]  those that are not 0; NODE may be 'worker'\n"
+	"  events           what happened of late, and then what happens\n"
 	"  version          of the daemon\n"
 	"\n"
 	"options:\n"
 	"  -s, --socket X   which daemon: its name, or the path of its socket\n"
 	"  -j, --json       JSON instead of tables\n"
 	"  -a, --all        counters that are 0, too\n"
+	"  -p, --past       only events that have happened\n"
 	"  -h, --help       this text\n"
 	"  -V, --version    the version of weftctl\n"
 	"\n"
@@ -37,6 +39,7 @@ struct options {
 	const char *socket; /* NULL = the only daemon */
 	bool json;
 	bool all;
+	bool past;
 };
 
 #define MAX_ARGS 3
@@ -52,6 +55,7 @@ struct command {
 	const char *name;
 	show_fn *show;
 	struct arg args[MAX_ARGS + 1];
+	bool is_stream; /* JSON: a document for each line, as it comes */
 };
 
 static const struct command commands[] = {
@@ -59,6 +63,7 @@ static const struct command commands[] = {
 	{"qps", show_qps, {{"nic", .optional = true}}},
 	{"qp", show_qp, {{"nic"}, {"qpn", .is_number = true}}},
 	{"counters", show_counters, {{"node", .optional = true}}},
+	{"events", show_events, {{NULL}}, .is_stream = true},
 	{"version", show_version, {{NULL}}},
 };
 
@@ -69,13 +74,17 @@ static int
 parse_options(int argc, char **argv, struct options *opt)
 {
 	static const struct option longs[] = {
-		{"socket", required_argument, NULL, 's'}, {"json", no_argument, NULL, 'j'},
-		{"all", no_argument, NULL, 'a'},          {"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'V'},      {0},
+		{"socket", required_argument, NULL, 's'},
+		{"json", no_argument, NULL, 'j'},
+		{"all", no_argument, NULL, 'a'},
+		{"past", no_argument, NULL, 'p'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},
+		{0},
 	};
 	int c;
 
-	while ((c = getopt_long(argc, argv, "s:jahV", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "s:japhV", longs, NULL)) != -1) {
 		switch (c) {
 		case 's':
 			opt->socket = optarg;
@@ -85,6 +94,9 @@ parse_options(int argc, char **argv, struct options *opt)
 			break;
 		case 'a':
 			opt->all = true;
+			break;
+		case 'p':
+			opt->past = true;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -177,6 +189,14 @@ merge(json_t *whole, json_t *line)
 	}
 }
 
+static void
+print(const json_t *document, size_t flags)
+{
+	json_dumpf(document, stdout, flags);
+	putchar('\n');
+	fflush(stdout);
+}
+
 static int
 run(const struct command *command, const struct options *opt, const json_t *request)
 {
@@ -187,20 +207,22 @@ run(const struct command *command, const struct options *opt, const json_t *requ
 
 	if (!code)
 		code = ask_send(&ask, request);
+	if (!code && command->is_stream)
+		ask_patiently(&ask);
 	for (; !code && more; is_first = false) {
 		code = ask_next(&ask, &line, &more);
 		if (code)
 			break;
-		if (opt->json)
+		if (opt->json && command->is_stream)
+			print(line, JSON_COMPACT);
+		else if (opt->json)
 			merge(whole, line);
 		else
 			command->show(line, is_first, opt->all);
 		json_decref(line);
 	}
-	if (!code && opt->json) {
-		json_dumpf(whole, stdout, JSON_INDENT(2));
-		putchar('\n');
-	}
+	if (!code && opt->json && !command->is_stream)
+		print(whole, JSON_INDENT(2));
 	json_decref(whole);
 	ask_close(&ask);
 	if (fflush(stdout) != 0 || ferror(stdout)) {
@@ -224,6 +246,8 @@ main(int argc, char **argv)
 	request = command ? make_request(command, argv + optind + 1) : NULL;
 	if (!request)
 		return EXIT_USAGE;
+	if (opt.past && command->is_stream)
+		json_object_set_new(request, "follow", json_false());
 	code = run(command, &opt, request);
 	json_decref(request);
 	return code;

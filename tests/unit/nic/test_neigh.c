@@ -38,7 +38,7 @@ static void
 host_open(struct host *h, uint8_t n, uint32_t max_neighs)
 {
 	*h = (struct host){
-		.self = {.mac = {0x02, 0, 0, 0, 0, n}, .gids = &h->gids},
+		.self = {.name = "n", .mac = {0x02, 0, 0, 0, 0, n}, .gids = &h->gids},
 		.ips = {ipv4(n), ipv6(n)},
 		.pool = pkt_pool_mem_create(NB_PKTS, 128),
 	};
