@@ -77,6 +77,7 @@ struct fault_port {
 	struct port port;
 	struct port *inner;
 	struct lane tx, rx;
+	uint64_t seed;
 	struct fault_stats stats;
 };
 
@@ -348,16 +349,28 @@ static const struct port_ops fault_ops = {
 };
 
 static void
-lane_init(struct lane *lane, const struct fault_dir *dir, struct fault_port *fp,
-          struct pkt_pool *pool, uint64_t *hits, uint64_t *seeds)
+lane_seed(struct lane *lane, uint64_t *seeds)
 {
-	for (int kind = 0; kind < FAULT_NB; kind++) {
-		assert(dir->ppm[kind] <= MILLION);
+	for (int kind = 0; kind < FAULT_NB; kind++)
 		prng_seed(&lane->dice[kind], prng_splitmix(seeds));
-	}
+}
+
+static void
+lane_set(struct lane *lane, const struct fault_dir *dir)
+{
+	for (int kind = 0; kind < FAULT_NB; kind++)
+		assert(dir->ppm[kind] <= MILLION);
 	assert(dir->ppm[FAULT_REORDER] == 0 || dir->reorder_pkts >= 1);
 	assert(dir->reorder_pkts <= FAULT_REORDER_MAX_PKTS);
 	lane->dir = *dir;
+}
+
+static void
+lane_init(struct lane *lane, const struct fault_dir *dir, struct fault_port *fp,
+          struct pkt_pool *pool, uint64_t *hits, uint64_t *seeds)
+{
+	lane_seed(lane, seeds);
+	lane_set(lane, dir);
 	lane->pool = pool;
 	lane->hits = hits;
 	lane->no_copy = &fp->stats.no_copy;
@@ -374,10 +387,26 @@ port_fault_wrap(struct port *inner, const struct fault_params *params, struct pk
 		return -ENOMEM;
 	fp->port.ops = &fault_ops;
 	fp->inner = inner;
+	fp->seed = params->seed;
 	lane_init(&fp->tx, &params->tx, fp, pool, fp->stats.tx, &seeds);
 	lane_init(&fp->rx, &params->rx, fp, pool, fp->stats.rx, &seeds);
 	*port = &fp->port;
 	return 0;
+}
+
+void
+port_fault_set(struct port *port, const struct fault_params *params)
+{
+	struct fault_port *fp = (struct fault_port *)port;
+	uint64_t seeds = params->seed;
+
+	lane_set(&fp->tx, &params->tx);
+	lane_set(&fp->rx, &params->rx);
+	if (params->seed == fp->seed)
+		return;
+	fp->seed = params->seed;
+	lane_seed(&fp->tx, &seeds);
+	lane_seed(&fp->rx, &seeds);
 }
 
 const struct fault_stats *

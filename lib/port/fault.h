@@ -65,6 +65,9 @@ extern const struct stat_desc fault_stat_descs[];
 int port_fault_wrap(struct port *inner, const struct fault_params *params, struct pkt_pool *pool,
                     struct port **port);
 
+/** From now on this happens to frames. On the port's thread. A new seed throws the dice anew. */
+void port_fault_set(struct port *port, const struct fault_params *params);
+
 /** Counters of a port that port_fault_wrap made. */
 const struct fault_stats *port_fault_stats(const struct port *port);
 

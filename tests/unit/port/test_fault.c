@@ -379,3 +379,26 @@ Test(fault, keys_have_a_default_in_range_and_a_place_of_their_own)
 	}
 	cr_expect_eq(d - fault_param_descs, 15);
 }
+
+Test(fault, what_happens_can_be_changed_and_what_is_held_still_leaves)
+{
+	struct fault_params params = {.seed = 1, .tx.delay_ns = 5000};
+	struct wire w = wire_open(&params, 64);
+	uint32_t numbers[8];
+
+	send_one(&w, w.node, 0, 0);
+	params.tx.delay_ns = 0;
+	params.tx.ppm[FAULT_LOSS] = MILLION;
+	port_fault_set(w.node, &params);
+	send_one(&w, w.node, 1, 1000);
+	params.tx.ppm[FAULT_LOSS] = 0;
+	port_fault_set(w.node, &params);
+	send_one(&w, w.node, 2, 2000);
+	/* The far end sees what the near one lets go when it is driven. */
+	w.node->ops->rx_burst(w.node, (struct pkt *[1]){NULL}, 1, 6000);
+	cr_assert_eq(receive(w.far, numbers, 8, 6000), 2);
+	cr_expect_eq(numbers[0], 0, "delayed as when it was sent");
+	cr_expect_eq(numbers[1], 2, "in order behind it; 1 is lost");
+	cr_expect_eq(port_fault_stats(w.node)->tx[FAULT_LOSS], 1);
+	wire_close(&w);
+}
