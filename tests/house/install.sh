@@ -42,6 +42,9 @@ share/doc/weft/examples/switch.conf
 share/doc/weft/examples/three/host0.conf
 share/doc/weft/examples/three/host1.conf
 share/doc/weft/examples/three/switch.conf
+share/doc/weft/examples/systemd/af_packet.conf
+lib/systemd/system/weftd@.service
+lib/sysusers.d/weft.conf
 share/doc/weft/LICENSE
 share/doc/weft/NOTICE
 share/doc/weft/README.md
