@@ -114,6 +114,7 @@ struct conf_switch {
 struct conf_daemon_numbers {
 	uint32_t packets;             /**< of the process's pool */
 	uint64_t client_memory_bytes; /**< mapped for one application; 0 = half of the machine's */
+	uint64_t drain_ns;            /**< longest that a drain takes */
 };
 
 struct conf_daemon {
@@ -127,6 +128,9 @@ struct conf_daemon {
 	/* where it is said, for messages; 0 = nowhere */
 	uint32_t name_line, hugepages_line, userfaultfd_line, packets_line;
 };
+
+/** [nic] traffic_class, in struct conf_nic_numbers. */
+extern const struct param_desc conf_traffic_class[];
 
 enum conf_engine_kind {
 	CONF_ENGINE_REL,

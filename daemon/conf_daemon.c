@@ -12,6 +12,8 @@
 static const struct param_desc daemon_numbers[] = {
 	{"client_memory", PARAM_U64, offsetof(struct conf_daemon_numbers, client_memory_bytes), 0,
          0, 0x1p48, "B", "our choice: half of the machine's"},
+	{"drain", PARAM_U64, offsetof(struct conf_daemon_numbers, drain_ns), 5e9, 0, 300e9, "ns",
+         "our choice"},
 	{NULL},
 };
 

@@ -70,7 +70,7 @@ static const struct param_desc nic_numbers[] = {
 	{NULL},
 };
 
-static const struct param_desc traffic_class_number[] = {
+const struct param_desc conf_traffic_class[] = {
 	{"traffic_class", PARAM_U32, offsetof(struct conf_nic_numbers, traffic_class), 0, 0, 255,
          "1", "RFC 2474"},
 	{NULL},
@@ -117,7 +117,7 @@ read_traffic_class(struct conf_reader *r, const struct conf_key *key, void *obj,
 {
 	struct conf_nic *nic = obj;
 
-	nic->has_traffic_class = conf_number(r, traffic_class_number, &nic->num, key->name, value);
+	nic->has_traffic_class = conf_number(r, conf_traffic_class, &nic->num, key->name, value);
 }
 
 static const struct conf_key nic_keys[] = {

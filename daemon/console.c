@@ -33,6 +33,7 @@ end_order(struct console *con)
 	con->order = NULL;
 	json_decref(con->state.args);
 	memset(&con->state, 0, sizeof(con->state));
+	con->waits = con->stopping = false;
 }
 
 static void
@@ -43,6 +44,8 @@ console_destroy(struct console *con)
 	end_order(con);
 	control_unwatch(cons->control, &con->watch);
 	close(con->watch.fd);
+	if (con->pass_fd >= 0)
+		close(con->pass_fd);
 	list_del(&con->link);
 	cons->nb--;
 	set_clock(cons);
@@ -85,16 +88,44 @@ say_error(struct console *con, const char *why)
 	say(con, json_pack("{s:o}", "error", text), false);
 }
 
+/* As much of the line as goes; with its first byte a descriptor, if one is to go. */
+static ssize_t
+send_some(struct console *con)
+{
+	union {
+		struct cmsghdr align;
+		char buf[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = {con->out + con->out_sent, con->out_len - con->out_sent};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	if (con->pass_fd >= 0) {
+		struct cmsghdr *cmsg;
+
+		memset(&control, 0, sizeof(control));
+		msg.msg_control = control.buf;
+		msg.msg_controllen = sizeof(control.buf);
+		cmsg = CMSG_FIRSTHDR(&msg);
+		cmsg->cmsg_level = SOL_SOCKET;
+		cmsg->cmsg_type = SCM_RIGHTS;
+		cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(cmsg), &con->pass_fd, sizeof(int));
+	}
+	return sendmsg(con->watch.fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 /* @return false if the operator does not read just now, or never will. */
 static bool
 flush(struct console *con)
 {
 	while (con->out) {
-		ssize_t n = send(con->watch.fd, con->out + con->out_sent,
-		                 con->out_len - con->out_sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+		ssize_t n = send_some(con);
 
 		if (n < 0)
 			return false;
+		if (con->pass_fd >= 0)
+			close(con->pass_fd);
+		con->pass_fd = -1;
 		con->out_sent += (size_t)n;
 		con->moved_ns = worker_clock_ns();
 		if (con->out_sent < con->out_len)
@@ -176,7 +207,7 @@ pump(struct console *con)
 		said = con->order->next(con, &line);
 		con->waits = said == ORDER_WAIT;
 		if (con->waits)
-			return EPOLLRDHUP;
+			return con->stopping ? EPOLLERR : EPOLLRDHUP;
 		say(con, line, said == ORDER_MORE);
 		if (said == ORDER_LAST)
 			end_order(con);
@@ -184,8 +215,8 @@ pump(struct console *con)
 	return EPOLLOUT;
 }
 
-static void
-go_on(struct console *con)
+void
+console_kick(struct console *con)
 {
 	uint32_t events = pump(con);
 
@@ -205,7 +236,7 @@ consoles_kick(struct consoles *cons)
 
 		link = link->next;
 		if (con->waits)
-			go_on(con);
+			console_kick(con);
 	}
 }
 
@@ -224,10 +255,14 @@ console_ready(struct watch *watch, uint32_t events)
 			con->in_ended = true;
 	}
 	/* Who waits for something and hangs up, if only his half, does not want it any more. */
-	if ((events & (EPOLLERR | EPOLLHUP)) || (con->waits && (events & EPOLLRDHUP)))
+	if (con->waits && (events & EPOLLRDHUP) && con->order->stop && !con->stopping) {
+		con->stopping = true;
+		con->order->stop(con);
+	} else if ((events & (EPOLLERR | EPOLLHUP)) || (con->waits && (events & EPOLLRDHUP))) {
 		console_destroy(con);
-	else
-		go_on(con);
+		return;
+	}
+	console_kick(con);
 }
 
 /* ---- who comes and who goes ---- */
@@ -255,6 +290,7 @@ console_create(struct consoles *cons, int fd)
 		return;
 	}
 	con->all = cons;
+	con->pass_fd = -1;
 	con->pid = cred.pid;
 	con->uid = cred.uid;
 	con->watch = (struct watch){.fd = fd, .ready = console_ready};
@@ -322,6 +358,7 @@ consoles_open(struct consoles *cons, struct control *control, const struct conso
 		.listener = {.fd = -1, .ready = listener_ready},
 		.clock = {.fd = -1, .ready = clock_ready},
 		.events = conf->events,
+		.tune = conf->tune,
 		.events_watch = {.fd = conf->events->fd, .ready = events_ready},
 	};
 	list_init(&cons->list);

@@ -6,10 +6,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "capture.h"
 #include "control.h"
 #include "events.h"
 #include "list.h"
 #include "report.h"
+#include "tune.h"
 
 /**
  * @file
@@ -37,6 +39,8 @@ struct consoles {
 	struct watch clock; /**< ticks once a second while anybody is there */
 	struct events *events;
 	struct watch events_watch;
+	struct tune *tune;
+	uint32_t nb_captures;
 	struct list list;
 	uint32_t nb;
 	char socket_path[256];
@@ -63,12 +67,19 @@ struct console {
 
 	const struct order *order; /**< being answered; NULL = none */
 	bool waits;                /**< for consoles_kick */
+	bool stopping;             /**< the order was told to stop */
+	int pass_fd;               /**< goes with the next line, and is closed then; -1 = none */
 	/** Of the order. */
 	struct {
 		json_t *args;
 		struct report_walk walk;
-		uint64_t event;   /**< the last that was told */
-		uint64_t nb_lost; /**< what events.nb_lost was then */
+		uint64_t event;        /**< the last that was told */
+		uint64_t nb_lost;      /**< what events.nb_lost was then */
+		bool begun;            /**< the first line was told */
+		struct device *device; /**< NULL = all */
+		struct capture *capture;
+		struct watch capture_watch;
+		struct capture_stats capture_stats;
 	} state;
 };
 
@@ -97,6 +108,11 @@ struct order {
 	bool (*begin)(struct console *con, char *why, size_t size);
 	/** Make the next line. @param[out] line  a new reference; NULL = without memory. */
 	enum order_said (*next)(struct console *con, json_t **line);
+	/**
+	 * The operator, who sends nothing more, wants no more than the end of the answer.
+	 * Optional: without it the order ends.
+	 */
+	void (*stop)(struct console *con);
 	/** Ended, or the operator went away. Optional. */
 	void (*end)(struct console *con);
 };
@@ -122,10 +138,13 @@ struct consoles_conf {
 	gid_t gid;     /**< who may give orders beside the own user and root; -1 = nobody */
 	struct report report;
 	struct events *events;
+	struct tune *tune;
 };
 
 /** @return 0 or a negative errno; what went wrong is logged. */
 int consoles_open(struct consoles *cons, struct control *control, const struct consoles_conf *conf);
+/** The same of one. It may be gone then. */
+void console_kick(struct console *con);
 /** There is something new: ask those again who wait. On the control thread. */
 void consoles_kick(struct consoles *cons);
 

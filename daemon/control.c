@@ -12,8 +12,10 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "drains.h"
 #include "listen.h"
 #include "log.h"
+#include "notify.h"
 #include "session.h"
 #include "sockdir.h"
 
@@ -42,6 +44,19 @@ control_unwatch(struct control *control, struct watch *watch)
 	epoll_ctl(control->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
 }
 
+/* Listen only while another application can be served; the others wait in the kernel's queue. */
+static void
+set_listening(struct control *control, bool on)
+{
+	if (on == control->listening || (on && control->ending))
+		return;
+	control->listening = on;
+	if (on)
+		control_watch(control, &control->listener, EPOLLIN);
+	else
+		control_unwatch(control, &control->listener);
+}
+
 static void
 signal_ready(struct watch *watch, uint32_t events)
 {
@@ -55,21 +70,23 @@ signal_ready(struct watch *watch, uint32_t events)
 		control->tell_counters(control->tell_arg);
 		return;
 	}
+	if (control->ending) {
+		log_info("%s: ending at once", strsignal((int)info.ssi_signo));
+		drains_finish(control);
+		return;
+	}
 	log_info("%s: ending", strsignal((int)info.ssi_signo));
-	control->stop = true;
+	notify_manager("STOPPING=1");
+	control->ending = true;
+	set_listening(control, false);
+	drains_begin(control, NULL);
 }
 
-/* Listen only while another application can be served; the others wait in the kernel's queue. */
-static void
-set_listening(struct control *control, bool on)
+void
+control_drained(struct control *control)
 {
-	if (on == control->listening)
-		return;
-	control->listening = on;
-	if (on)
-		control_watch(control, &control->listener, EPOLLIN);
-	else
-		control_unwatch(control, &control->listener);
+	control->drained(control->drained_arg);
+	control->stop = control->ending;
 }
 
 /* The system is short of something: that may end at any time, and nobody would tell. */
@@ -217,6 +234,10 @@ control_open(struct control *control, const struct control_conf *conf)
 		.userfaultfd = conf->userfaultfd,
 		.tell_counters = conf->tell_counters,
 		.tell_arg = conf->tell_arg,
+		.drain_ns = conf->drain_ns,
+		.drained = conf->drained,
+		.drained_arg = conf->drained_arg,
+		.drain_clock.fd = -1,
 		.listener.fd = -1,
 		.signals.fd = -1,
 		.closer.fds = {-1, -1},
@@ -229,6 +250,8 @@ control_open(struct control *control, const struct control_conf *conf)
 	err = control->epoll_fd < 0 ? -errno : open_signals(control);
 	if (!err)
 		err = closer_start(&control->closer);
+	if (!err)
+		err = drains_open(control);
 	if (err) {
 		log_error("control thread: %s", strerror(-err));
 		goto fail;
@@ -275,6 +298,7 @@ control_close(struct control *control)
 		claim_drop(&control->devices[i].claim);
 	claim_drop(&control->claim);
 	closer_stop(&control->closer);
+	drains_close(control);
 	keytab_fini(&control->pds);
 	if (control->signals.fd >= 0)
 		close(control->signals.fd);

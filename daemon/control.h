@@ -10,6 +10,7 @@
 #include "abi_ctl.h"
 #include "claim.h"
 #include "closer.h"
+#include "drain.h"
 #include "keytab.h"
 #include "list.h"
 #include "nic.h"
@@ -45,6 +46,15 @@ struct device {
 	struct list clients; /**< that have it open; the worker's */
 	uint32_t nb_qps;
 	struct claim claim;
+
+	/* drains.h */
+	bool is_drained;         /**< takes no programs and makes no QPs */
+	uint64_t drain_since_ns; /**< draining since then; 0 = not just now */
+	struct drain drain;
+	uint64_t drain_ms;      /**< how long the last one took */
+	uint32_t cut_off_qps;   /**< that it waited for in vain */
+	uint64_t cut_off;       /**< by the last drain: sends that were posted before it... */
+	uint64_t cut_off_newer; /**< ...and since */
 };
 
 struct control {
@@ -61,6 +71,11 @@ struct control {
 	bool listening; /**< accepting: false while there are too many */
 	int short_of;   /**< why the last connection could not be accepted, an errno; 0 = it was */
 	bool stop;
+	bool ending;       /**< when all is drained */
+	uint64_t drain_ns; /**< as in control_conf */
+	struct watch drain_clock;
+	void (*drained)(void *arg); /**< as in control_conf */
+	void *drained_arg;
 	struct closer closer; /**< of descriptors that applications sent */
 	struct claim claim;
 	char dir[128]; /**< of sockets */
@@ -80,6 +95,9 @@ struct control_conf {
 	bool userfaultfd;             /**< lend /dev/userfaultfd to applications */
 	struct device *devices;
 	uint32_t nb_devices;
+	uint64_t drain_ns;          /**< longest that a drain takes */
+	void (*drained)(void *arg); /**< nothing is being drained any more */
+	void *drained_arg;
 	void (*tell_counters)(void *arg); /**< what SIGUSR1 asks for, on the control thread */
 	void *tell_arg;
 };
@@ -93,11 +111,17 @@ struct control_conf {
  */
 int control_open(struct control *control, const struct control_conf *conf);
 
-/** Serve until one of the signals. The workers run. */
+/**
+ * Serve until SIGINT, SIGTERM or SIGHUP and until all NICs are drained then, or until a second such
+ * signal. The workers run.
+ */
 void control_run(struct control *control);
 
 /** Destroy what applications have left, remove the socket. The workers still run. */
 void control_close(struct control *control);
+
+/** For drains.c: nothing is being drained any more. */
+void control_drained(struct control *control);
 
 /** For session.c: an application has ended, another may come. */
 void control_client_gone(struct control *control);

@@ -154,6 +154,11 @@ handle_open(struct request *req)
 	device = find_device(client->control, open->device);
 	if (!device)
 		return ENODEV;
+	if (device->is_drained) {
+		event_tell(EVENT_LIMIT, device->name, "pid %d is refused: drained",
+		           (int)client->pid);
+		return ESHUTDOWN;
+	}
 	if (req->fd >= 0 && !is_memory_of(req->fd, client->pid))
 		return EBADF;
 	err = open_device(client, device, &events_fd);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <rte_eal.h>
@@ -41,9 +42,11 @@ start(const struct eal_conf *conf)
 	char memory[16], lcores[4096];
 	/* Hugepages through --in-memory leave no file behind; without them EAL knows no such mode.
 	 */
-	char *argv[16 + 2 * EAL_DEVICES_MAX] = {
+	char *argv[18 + 2 * EAL_DEVICES_MAX] = {
 		"weftd",
-		"--no-telemetry",
+		conf->telemetry_dir ? "--telemetry" : "--no-telemetry",
+		"--file-prefix",
+		conf->telemetry_dir ? (char *)(uintptr_t)conf->telemetry_name : "rte",
 		"-m",
 		memory,
 		"--lcores",
@@ -53,7 +56,7 @@ start(const struct eal_conf *conf)
 		"--log-level",
 		conf->verbose ? "*:info" : "*:error",
 	};
-	int argc = 10;
+	int argc = 12;
 
 	/* With devices, how they are bound decides what addresses they see. */
 	if (conf->nb_devices == 0) {
@@ -70,12 +73,53 @@ start(const struct eal_conf *conf)
 	return rte_eal_init(argc, argv) < 0 ? -rte_errno : 0;
 }
 
-/*
- * EAL makes a folder where those of other daemons would be in its way and remain. It gets one of
- * its own, which is gone when it has started.
- */
-int
-eal_start(const struct eal_conf *conf)
+/* Of the telemetry socket, to be removed at the end; "" = there is none. */
+static char telemetry_folder[256];
+
+static void
+remove_folder(void)
+{
+	static const char *const files[] = {"dpdk_telemetry.v2", "dpdk_telemetry.v1", NULL};
+	char path[sizeof(telemetry_folder) + 32], *slash;
+
+	if (!telemetry_folder[0])
+		return;
+	for (const char *const *file = files; *file; file++) {
+		snprintf(path, sizeof(path), "%s/%s", telemetry_folder, *file);
+		unlink(path);
+	}
+	rmdir(telemetry_folder);
+	/* DIR/dpdk, if no other daemon has something there. */
+	slash = strrchr(telemetry_folder, '/');
+	*slash = '\0';
+	rmdir(telemetry_folder);
+	telemetry_folder[0] = '\0';
+}
+
+/* EAL makes a folder of its own in this one. */
+static int
+start_in(const struct eal_conf *conf, const char *dir)
+{
+	const char *before = getenv("RUNTIME_DIRECTORY");
+	char *kept = before ? strdup(before) : NULL;
+	int err;
+
+	setenv("RUNTIME_DIRECTORY", dir, 1);
+	err = start(conf);
+	if (kept)
+		setenv("RUNTIME_DIRECTORY", kept, 1);
+	else
+		unsetenv("RUNTIME_DIRECTORY");
+	free(kept);
+	if (err)
+		log_error("DPDK does not start with %u MB of %s: %s", conf->memory_mb,
+		          conf->hugepages ? "hugepages" : "memory", strerror(-err));
+	return err;
+}
+
+/* Where those of other programs would be in its way and remain: one that is gone when it runs. */
+static int
+start_without_telemetry(const struct eal_conf *conf)
 {
 	char dir[] = "/tmp/weftd-XXXXXX", path[64];
 	int err;
@@ -85,12 +129,7 @@ eal_start(const struct eal_conf *conf)
 		log_error("%s: %s", dir, strerror(errno));
 		return err;
 	}
-	setenv("RUNTIME_DIRECTORY", dir, 1);
-	err = start(conf);
-	if (err)
-		log_error("DPDK does not start with %u MB of %s: %s", conf->memory_mb,
-		          conf->hugepages ? "hugepages" : "memory", strerror(-err));
-	unsetenv("RUNTIME_DIRECTORY");
+	err = start_in(conf, dir);
 	snprintf(path, sizeof(path), "%s/dpdk/rte", dir);
 	rmdir(path);
 	snprintf(path, sizeof(path), "%s/dpdk", dir);
@@ -99,10 +138,35 @@ eal_start(const struct eal_conf *conf)
 	return err;
 }
 
+int
+eal_start(const struct eal_conf *conf)
+{
+	struct eal_conf without = *conf;
+	int len, err;
+
+	without.telemetry_dir = NULL;
+	if (!conf->telemetry_dir)
+		return start_without_telemetry(&without);
+	len = snprintf(telemetry_folder, sizeof(telemetry_folder), "%s/dpdk/%s",
+	               conf->telemetry_dir, conf->telemetry_name);
+	/* DPDK would cut it. */
+	if (len < 0 ||
+	    (size_t)len + sizeof("/dpdk_telemetry.v2") > sizeof((struct sockaddr_un){0}.sun_path)) {
+		log_warn("no telemetry: %s is too long for a socket", telemetry_folder);
+		telemetry_folder[0] = '\0';
+		return start_without_telemetry(&without);
+	}
+	err = start_in(conf, conf->telemetry_dir);
+	if (err)
+		remove_folder();
+	return err;
+}
+
 void
 eal_stop(void)
 {
 	rte_eal_cleanup();
+	remove_folder();
 }
 
 int

@@ -19,6 +19,11 @@ struct eal_conf {
 	uint32_t memory_mb; /**< that pools will need */
 	bool hugepages;
 	bool verbose; /**< let EAL say what it does */
+	/**
+	 * DPDK's telemetry: its socket is DIR/dpdk/NAME/dpdk_telemetry.v2. NAME is held by this
+	 * process alone, so that what lies there is a dead one's. NULL = no telemetry.
+	 */
+	const char *telemetry_dir, *telemetry_name;
 };
 
 /** Once per process; threads that are started later may use pools. @return 0 or a negative errno.

@@ -16,7 +16,9 @@
 #include "log.h"
 #include "logs.h"
 #include "nodes.h"
+#include "notify.h"
 #include "session.h"
+#include "telemetry.h"
 
 static const char usage[] =
 	"usage: weftd [OPTION] CONF\n"
@@ -49,6 +51,7 @@ struct daemon {
 	struct watch kernel; /* of nodes.kernel */
 	struct consoles consoles;
 	struct events events;
+	struct tune tune;
 };
 
 /* @return an exit code, or -1 to go on. */
@@ -157,6 +160,12 @@ tell_counters(void *arg)
 }
 
 static void
+drained(void *arg)
+{
+	consoles_kick(arg);
+}
+
+static void
 say_ready(const struct daemon *d)
 {
 	for (uint32_t i = 0; i < d->conf->nb_switches; i++)
@@ -168,6 +177,7 @@ say_ready(const struct daemon *d)
 		         d->conf->nics[i].bind.lb->info.name,
 		         mtu_bytes(d->nodes.nics[i]->active_mtu), d->conf->nics[i].num.mtu);
 	log_info("ready at %s", d->control.socket_path);
+	notify_manager("READY=1");
 }
 
 static void
@@ -196,6 +206,22 @@ watch_kernel(struct daemon *d)
 	return control_watch(&d->control, &d->kernel, EPOLLIN);
 }
 
+/* For operators, and for what reads DPDK's telemetry. */
+static int
+start_reports(struct daemon *d, const struct consoles_conf *conf)
+{
+	int err = consoles_open(&d->consoles, &d->control, conf);
+
+	if (err)
+		return err;
+	err = telemetry_start(&d->consoles.report);
+	if (err) {
+		log_error("telemetry: %s", strerror(-err));
+		consoles_close(&d->consoles);
+	}
+	return err;
+}
+
 /* Names first: whoever finds them taken has started nothing. */
 static int
 run(struct daemon *d, const struct options *opt)
@@ -210,16 +236,24 @@ run(struct daemon *d, const struct options *opt)
 		.nb_devices = conf->nb_nics,
 		.tell_counters = tell_counters,
 		.tell_arg = &d->nodes,
+		.drain_ns = conf->daemon.num.drain_ns,
+		.drained = drained,
+		.drained_arg = &d->consoles,
 	};
 	const struct consoles_conf consoles_conf = {
 		.name = conf->daemon.name,
 		.gid = conf->daemon.operators_gid,
 		.events = &d->events,
+		.tune = &d->tune,
 		.report = {.nodes = &d->nodes, .conf = conf, .whose = whose_qp},
 	};
-	const struct eal_conf eal_conf = nodes_eal_conf(conf, opt->verbose);
+	struct eal_conf eal_conf = nodes_eal_conf(conf, opt->verbose);
 	int err;
 
+	d->tune.nodes = &d->nodes;
+	d->tune.conf = d->conf;
+	eal_conf.telemetry_dir = d->control.dir;
+	eal_conf.telemetry_name = conf->daemon.name;
 	err = control_open(&d->control, &control_conf);
 	if (err)
 		return err;
@@ -236,17 +270,19 @@ run(struct daemon *d, const struct options *opt)
 	if (!err)
 		err = watch_kernel(d);
 	if (!err)
-		err = consoles_open(&d->consoles, &d->control, &consoles_conf);
+		err = start_reports(d, &consoles_conf);
 	if (!err) {
 		say_ready(d);
 		control_run(&d->control);
 		consoles_close(&d->consoles);
 	}
+	telemetry_stop();
 	control_close(&d->control);
 	if (opt->verbose && !err)
 		counters_print(&d->nodes, stderr);
 	nodes_stop(&d->nodes);
 	nodes_free(&d->nodes);
+	tune_fini(&d->tune);
 	eal_stop();
 	return err;
 }

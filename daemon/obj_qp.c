@@ -156,6 +156,8 @@ handle_create_qp(struct request *req)
 		return EOPNOTSUPP;
 	if (!shm_qp_cap_ok(&msg->cap))
 		return EINVAL;
+	if (client->device->is_drained)
+		return ESHUTDOWN;
 	if (obj_count(client, OBJ_QP) >= WEFT_MAX_QP ||
 	    client->device->nb_qps >= CONTROL_MAX_QP_TOTAL)
 		return ENOMEM;

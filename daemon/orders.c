@@ -5,24 +5,23 @@
 #include <unistd.h>
 
 #include "abi.h"
-#include "console.h"
 #include "nearest.h"
+#include "orders.h"
 #include "psn.h"
 
 /* What operators can ask for. */
 
-static const char *
-text_arg(const struct console *con, const char *name)
+const char *
+order_text(const struct console *con, const char *name)
 {
 	return json_string_value(json_object_get(con->state.args, name));
 }
 
-/* The NIC that is named; NULL if none is. @return false if there is none of that name. */
-static bool
-nic_arg(const struct console *con, const struct nic **nic, char *why, size_t size)
+bool
+order_nic(const struct console *con, const struct nic **nic, char *why, size_t size)
 {
 	const struct report *report = &con->all->report;
-	const char *name = text_arg(con, "nic");
+	const char *name = order_text(con, "nic");
 	struct nearest near;
 
 	*nic = name ? report_nic(report, name) : NULL;
@@ -39,7 +38,7 @@ static bool
 node_arg(const struct console *con, char *why, size_t size)
 {
 	const struct report *report = &con->all->report;
-	const char *name = text_arg(con, "node");
+	const char *name = order_text(con, "node");
 	struct nearest near;
 
 	if (!name || report_has_node(report, name))
@@ -82,7 +81,7 @@ static enum order_said
 next_counters(struct console *con, json_t **line)
 {
 	*line = json_pack("{s:o}", "counters",
-	                  report_counters(&con->all->report, text_arg(con, "node")));
+	                  report_counters(&con->all->report, order_text(con, "node")));
 	return ORDER_LAST;
 }
 
@@ -93,7 +92,7 @@ begin_qps(struct console *con, char *why, size_t size)
 {
 	const struct nic *nic;
 
-	if (!nic_arg(con, &nic, why, size))
+	if (!order_nic(con, &nic, why, size))
 		return false;
 	report_walk_begin(&con->state.walk, &con->all->report, nic);
 	return true;
@@ -125,7 +124,7 @@ begin_qp(struct console *con, char *why, size_t size)
 		snprintf(why, size, "qpn %" JSON_INTEGER_FORMAT ": 0 to %u", qpn, PSN_MASK);
 		return false;
 	}
-	return nic_arg(con, &nic, why, size);
+	return order_nic(con, &nic, why, size);
 }
 
 static enum order_said
@@ -133,11 +132,11 @@ next_qp(struct console *con, json_t **line)
 {
 	const struct report *report = &con->all->report;
 	uint32_t qpn = (uint32_t)json_integer_value(json_object_get(con->state.args, "qpn"));
-	json_t *qp = report_qp(report, report_nic(report, text_arg(con, "nic")), qpn);
+	json_t *qp = report_qp(report, report_nic(report, order_text(con, "nic")), qpn);
 
 	if (json_is_null(qp))
 		*line = json_pack("{s:o}", "error",
-		                  json_sprintf("%s has no QP 0x%06x", text_arg(con, "nic"), qpn));
+		                  json_sprintf("%s has no QP 0x%06x", order_text(con, "nic"), qpn));
 	else
 		*line = json_pack("{s:o}", "qp", qp);
 	return ORDER_LAST;
@@ -210,13 +209,17 @@ static const struct order_arg nic_and_qpn[] = {
 	{"nic", ARG_TEXT, false}, {"qpn", ARG_NUMBER, false}, {NULL}};
 static const struct order_arg follow_optional[] = {{"follow", ARG_FLAG, true}, {NULL}};
 
-static const struct order orders[] = {
-	{"version", no_args, NULL, next_version},
-	{"nodes", no_args, NULL, next_nodes},
-	{"counters", node_optional, begin_counters, next_counters},
-	{"qps", nic_optional, begin_qps, next_qps, end_qps},
-	{"qp", nic_and_qpn, begin_qp, next_qp},
-	{"events", follow_optional, NULL, next_events},
+static const struct order order_version = {"version", no_args, .next = next_version};
+static const struct order order_nodes = {"nodes", no_args, .next = next_nodes};
+static const struct order order_counters = {"counters", node_optional, begin_counters,
+                                            next_counters};
+static const struct order order_qps = {"qps", nic_optional, begin_qps, next_qps, .end = end_qps};
+static const struct order order_qp = {"qp", nic_and_qpn, begin_qp, next_qp};
+static const struct order order_events = {"events", follow_optional, .next = next_events};
+
+static const struct order *const orders[] = {
+	&order_version, &order_nodes, &order_counters, &order_qps,    &order_qp,
+	&order_events,  &order_set,   &order_drain,    &order_resume, &order_capture,
 };
 
 #define NB_ORDERS (sizeof(orders) / sizeof(orders[0]))
@@ -227,9 +230,9 @@ find(const char *name, char *why, size_t size)
 	struct nearest near = nearest_of(name);
 
 	for (size_t i = 0; i < NB_ORDERS; i++) {
-		if (strcmp(orders[i].name, name) == 0)
-			return &orders[i];
-		nearest_offer(&near, orders[i].name);
+		if (strcmp(orders[i]->name, name) == 0)
+			return orders[i];
+		nearest_offer(&near, orders[i]->name);
 	}
 	nearest_explain(&near, "order", why, size);
 	return NULL;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "counters.h"
+#include "qpns.h"
 #include "view.h"
 
 /* ---- addresses ---- */
@@ -288,38 +289,6 @@ report_qp(const struct report *report, const struct nic *nic, uint32_t qpn)
 
 /* ---- walk ---- */
 
-struct numbers {
-	const struct nic *nic;
-	uint32_t *qpns; /* NULL: only how many there are */
-	uint32_t nb;
-};
-
-static void
-copy_numbers(void *arg, uint64_t now_ns)
-{
-	struct numbers *n = arg;
-
-	(void)now_ns;
-	n->nb = n->qpns ? qp_list(n->nic, n->qpns, n->nb) : n->nic->qps.nb_objs;
-}
-
-/* QPNs first, because a table cannot be walked while it changes. */
-static bool
-begin_nic(struct report_walk *walk)
-{
-	const struct nodes *nodes = walk->report->nodes;
-	struct numbers n = {.nic = nodes->nics[walk->nic_idx]};
-
-	worker_call(nodes->worker, copy_numbers, &n);
-	walk->qpns = n.qpns = calloc(n.nb + 1, sizeof(*n.qpns));
-	if (!n.qpns)
-		return false;
-	worker_call(nodes->worker, copy_numbers, &n);
-	walk->nb_qpns = n.nb;
-	walk->next = 0;
-	return true;
-}
-
 void
 report_walk_begin(struct report_walk *walk, const struct report *report, const struct nic *nic)
 {
@@ -345,7 +314,11 @@ report_walk_next(struct report_walk *walk)
 	json_t *array;
 
 	assert(report_walk_more(walk));
-	if (!walk->qpns && !begin_nic(walk))
+	if (!walk->qpns) {
+		walk->qpns = qpns_of(walk->report->nodes->worker, s.nic, &walk->nb_qpns);
+		walk->next = 0;
+	}
+	if (!walk->qpns)
 		return NULL;
 	s.qpns = walk->qpns + walk->next;
 	s.nb_qpns = walk->nb_qpns - walk->next;

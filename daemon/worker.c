@@ -46,6 +46,7 @@
 struct worker_node {
 	struct node *node;
 	struct port **ports;
+	struct tap *tap; /* NULL = none */
 };
 
 struct call {
@@ -134,6 +135,8 @@ turn_node(const struct worker_node *wn, bool *is_blocked, uint64_t now_ns)
 
 		if (port->is_down != port->told_down)
 			tell_link(wn, p, now_ns);
+		if (n > 0 && wn->tap)
+			wn->tap->frames(wn->tap, p, false, pkts, n, now_ns);
 		if (n > 0)
 			node->ops->receive(node, p, pkts, n, now_ns);
 		nb_moved += n;
@@ -151,6 +154,8 @@ turn_node(const struct worker_node *wn, bool *is_blocked, uint64_t now_ns)
 		n = node->ops->send(node, p, pkts, room < NODE_BURST ? room : NODE_BURST, now_ns);
 		if (n == 0)
 			continue;
+		if (wn->tap)
+			wn->tap->frames(wn->tap, p, true, pkts, n, now_ns);
 		taken = port->ops->tx_burst(port, pkts, n, now_ns);
 		assert(taken == n);
 		nb_moved += n;
@@ -452,6 +457,37 @@ worker_del_client(struct worker *w, struct bell_client *client)
 {
 	epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, client->wake_fd, NULL);
 	bells_del(&w->bells, client);
+}
+
+static struct worker_node *
+find_node(struct worker *w, const struct node *node)
+{
+	for (uint32_t i = 0; i < w->nb_nodes; i++) {
+		if (w->nodes[i].node == node)
+			return &w->nodes[i];
+	}
+	assert(!"a node of this worker");
+	return NULL;
+}
+
+int
+worker_tap(struct worker *w, const struct node *node, struct tap *tap)
+{
+	struct worker_node *wn = find_node(w, node);
+
+	if (wn->tap)
+		return -EBUSY;
+	wn->tap = tap;
+	return 0;
+}
+
+void
+worker_untap(struct worker *w, const struct node *node, struct tap *tap)
+{
+	struct worker_node *wn = find_node(w, node);
+
+	if (wn->tap == tap)
+		wn->tap = NULL;
 }
 
 const struct worker_stats *

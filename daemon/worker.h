@@ -43,6 +43,13 @@ struct worker *worker_create(const struct worker_conf *conf);
 /** The worker has not been started or was stopped; applications are gone. */
 void worker_destroy(struct worker *worker);
 
+/** Sees the frames of a node as they pass between it and its ports; for captures. */
+struct tap {
+	/** On the worker; frames stay whose they are. is_out: the node sends them. */
+	void (*frames)(struct tap *tap, uint16_t port, bool is_out, struct pkt *const *pkts,
+	               uint32_t n, uint64_t now_ns);
+};
+
 /**
  * Before worker_start: drive this node, whose port i is ports[i].
  *
@@ -64,6 +71,11 @@ void worker_call(struct worker *worker, void (*fn)(void *arg, uint64_t now_ns), 
 /** Only on the worker, that is in a function of worker_call: serve an application's doorbells. */
 int worker_add_client(struct worker *worker, struct bell_client *client);
 void worker_del_client(struct worker *worker, struct bell_client *client);
+
+/** Likewise: put a tap on a node that has none. @return 0 or -EBUSY. It stays the caller's. */
+int worker_tap(struct worker *worker, const struct node *node, struct tap *tap);
+/** Take it off, if it is on. */
+void worker_untap(struct worker *worker, const struct node *node, struct tap *tap);
 
 const struct worker_stats *worker_stats(const struct worker *worker);
 

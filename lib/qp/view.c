@@ -73,6 +73,26 @@ qp_list(const struct nic *nic, uint32_t *qpns, uint32_t max)
 	return n;
 }
 
+bool
+qp_work_now(const struct nic *nic, uint32_t qpn, struct qp_work *work)
+{
+	const struct qp *qp = qp_find(nic, qpn);
+
+	if (qp)
+		*work = (struct qp_work){qpn, qp->sq.head + wq_posted(&qp->sq, qp->sq.head)};
+	return qp != NULL;
+}
+
+uint32_t
+qp_work_left(const struct nic *nic, const struct qp_work *work)
+{
+	const struct qp *qp = qp_find(nic, work->qpn);
+	uint32_t left = qp ? work->end - qp->sq.head : 0;
+
+	/* Beyond a queue's length: it is past them. */
+	return qp && qp->state == SHM_QPS_RTS && left <= qp->sq.nb_slots ? left : 0;
+}
+
 const char *
 qp_state_text(uint8_t state)
 {

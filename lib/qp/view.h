@@ -64,6 +64,21 @@ void qp_view(const struct qp *qp, struct qp_view *view);
  */
 uint32_t qp_list(const struct nic *nic, uint32_t *qpns, uint32_t max);
 
+/** The sends that were posted to a QP until some moment. */
+struct qp_work {
+	uint32_t qpn;
+	uint32_t end; /**< index of the first that was not, free running */
+};
+
+/** What was posted until now. @return false if there is no such QP. On the NIC's thread. */
+bool qp_work_now(const struct nic *nic, uint32_t qpn, struct qp_work *work);
+
+/**
+ * How many of them are not complete; 0 too if the QP is gone, or in a state in which nothing is
+ * sent. On the NIC's thread.
+ */
+uint32_t qp_work_left(const struct nic *nic, const struct qp_work *work);
+
 /** "RTS"; "?" for a number that is no state. */
 const char *qp_state_text(uint8_t state);
 /** "RC" */

@@ -31,8 +31,8 @@ int sockdir_path(uid_t uid, char *buf, size_t size);
 /**
  * Whether sockets in a folder may be trusted by this user: it is a folder, owned by root or by the
  * user, and others cannot write to it. Else somebody could pose as the daemon. SOCKDIR_SYSTEM may
- * have any owner: only root can have made it, and for whom is root's choice (a service manager gives
- * it to the user of the daemons).
+ * have any owner: only root can have made it, and for whom is root's choice (a service manager
+ * gives it to the user of the daemons).
  *
  * @param[out] why  what is wrong, good for "PATH: WHY". Not written on success.
  * @return          0; -ENOENT, -ENOTDIR; -EPERM if the owner or the mode is wrong.

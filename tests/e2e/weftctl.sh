@@ -152,6 +152,27 @@ wait "$far_pid" 2>/dev/null
 ctl version
 says 0 "what a dead daemon left is no daemon" 'daemon loopback'
 
+# What may change while it runs.
+ctl set gbn renak 5us
+says 0 "set an engine's parameter" '^gbn: renak = 5us, for connections from now on$'
+ctl set weft0 traffic_class 104
+says 0 "set a NIC's traffic class" '^weft0: traffic_class = 104, for connections'
+ctl set fixed rate 99Z
+says 1 "set with a bad unit" "rate = 99Z: "
+ctl set weft0 traffic_class 300
+says 1 "set out of range" 'out of range \(0 to 255\)'
+ctl set gbn reank 5us
+says 1 "set what isn't there" "unknown key 'reank' \(nearest: 'renak'\)"
+ctl set weft0 mtu 1500
+says 1 "set what is fixed" 'only traffic_class and fault_... change while it runs'
+ctl set weft0 fault_loss 1%
+says 1 "set faults where there is no layer" 'give its section a key fault_'
+ctl set gbm renak 5us
+says 1 "set of nobody" "unknown NIC or engine 'gbm' \(nearest: 'gbn'\)"
+ctl --past events
+says 0 "who changed what" 'order +gbn: renak = 5us, set by pid [0-9]+, uid'
+pair ib_write_bw -s 65536 -n 500
+
 # Operators that send nonsense, or read nothing.
 timeout 100 python3 "$(dirname "$0")/weftctl_hostile.py" "$e2e_dir/loopback.ctl" "$(reps 3000)" \
 	>"$e2e_dir/client" 2>"$e2e_dir/server"

@@ -24,9 +24,9 @@ def connect():
 
 
 def request():
-    r = {"order": rng.choice(ORDERS[:6] + ["order", "x", ""])}
+    r = {"order": rng.choice(ORDERS + ["resume", "x"])}
     for _ in range(rng.randrange(3)):
-        r[rng.choice(["nic", "node", "qpn", "follow", "key", "value", "order", "y" * 300])] = rng.choice(VALUES)
+        r[rng.choice(["nic", "node", "qpn", "follow", "target", "seconds", "snaplen", "key", "value", "order", "y" * 300])] = rng.choice(VALUES)
     return json.dumps(r, ensure_ascii=rng.random() < 0.5).encode("utf-8", "surrogatepass")
 
 
@@ -49,7 +49,7 @@ def answer(f):
         if not line:
             return None
         said = json.loads(line)
-        if not said.get("more") or "events" in said:
+        if not said.get("more") or "qps" not in said:
             return said
 
 
@@ -61,7 +61,7 @@ for i in range(rounds):
     said = answer(f)
     if said is None:
         sys.exit(f"seed {seed}, round {i}: no answer")
-    if "events" in said:  # and does not end: more is to come
+    if said.get("more"):  # it goes on until we go
         s.close()
         s = connect()
         f = s.makefile("rb")

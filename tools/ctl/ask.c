@@ -159,7 +159,7 @@ ask_open(struct ask *ask, const char *which)
 	struct found found = {.ask = ask};
 	int code;
 
-	*ask = (struct ask){.fd = -1};
+	*ask = (struct ask){.fd = -1, .came_fd = -1};
 	code = which && strchr(which, '/') ? open_path(ask, which) : look(&found, which);
 	if (code)
 		return code;
@@ -169,23 +169,24 @@ ask_open(struct ask *ask, const char *which)
 		ask_close(ask);
 		return EXIT_NO_DAEMON;
 	}
-	ask->in = fdopen(ask->fd, "r");
-	if (ask->in)
-		return 0;
-	perror("weftctl");
-	ask_close(ask);
-	return EXIT_NO_DAEMON;
+	return 0;
 }
 
 void
 ask_close(struct ask *ask)
 {
-	if (ask->in)
-		fclose(ask->in);
-	else if (ask->fd >= 0)
+	if (ask->fd >= 0)
 		close(ask->fd);
-	free(ask->line);
-	*ask = (struct ask){.fd = -1};
+	if (ask->came_fd >= 0)
+		close(ask->came_fd);
+	free(ask->buf);
+	*ask = (struct ask){.fd = -1, .came_fd = -1};
+}
+
+void
+ask_enough(struct ask *ask)
+{
+	shutdown(ask->fd, SHUT_WR);
 }
 
 void
@@ -218,20 +219,93 @@ ask_send(struct ask *ask, const json_t *request)
 	return EXIT_NO_DAEMON;
 }
 
+static void
+take_fd(struct ask *ask, struct msghdr *msg)
+{
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(msg);
+
+	if (!cmsg || cmsg->cmsg_level != SOL_SOCKET || cmsg->cmsg_type != SCM_RIGHTS ||
+	    cmsg->cmsg_len != CMSG_LEN(sizeof(int)))
+		return;
+	if (ask->came_fd >= 0)
+		close(ask->came_fd);
+	memcpy(&ask->came_fd, CMSG_DATA(cmsg), sizeof(int));
+}
+
+/* Read what is there. @return bytes; 0 at the end; -1 and errno. */
+static ssize_t
+fill(struct ask *ask)
+{
+	union {
+		struct cmsghdr align;
+		char buf[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov;
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.buf,
+		.msg_controllen = sizeof(control.buf),
+	};
+	ssize_t n;
+
+	if (ask->len == ask->size) {
+		char *more = realloc(ask->buf, ask->size ? 2 * ask->size : 65536);
+
+		if (!more)
+			return -1;
+		ask->buf = more;
+		ask->size = ask->size ? 2 * ask->size : 65536;
+	}
+	iov = (struct iovec){ask->buf + ask->len, ask->size - ask->len};
+	do
+		n = recvmsg(ask->fd, &msg, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n > 0) {
+		take_fd(ask, &msg);
+		ask->len += (size_t)n;
+	}
+	return n;
+}
+
+/* @return 0 and its length with its newline; or EXIT_NO_DAEMON after a message. */
+static int
+read_line(struct ask *ask, size_t *len)
+{
+	size_t seen = 0;
+	ssize_t n;
+
+	for (;;) {
+		char *end = ask->len > seen ? memchr(ask->buf + seen, '\n', ask->len - seen) : NULL;
+
+		if (end) {
+			*len = (size_t)(end - ask->buf) + 1;
+			return 0;
+		}
+		seen = ask->len;
+		n = fill(ask);
+		if (n > 0)
+			continue;
+		fprintf(stderr, "weftctl: %s: %s\n", ask->path,
+		        n == 0            ? "the daemon has ended"
+		        : errno == EAGAIN ? "the daemon does not answer"
+		                          : strerror(errno));
+		return EXIT_NO_DAEMON;
+	}
+}
+
 int
 ask_next(struct ask *ask, json_t **line, bool *more)
 {
-	ssize_t len;
 	const char *error;
+	size_t len;
+	int code = read_line(ask, &len);
 
-	errno = 0;
-	len = getline(&ask->line, &ask->size, ask->in);
-	if (len <= 0) {
-		fprintf(stderr, "weftctl: %s: %s\n", ask->path,
-		        errno == EAGAIN ? "the daemon does not answer" : "the daemon has ended");
-		return EXIT_NO_DAEMON;
-	}
-	*line = json_loadb(ask->line, (size_t)len, 0, NULL);
+	if (code)
+		return code;
+	*line = json_loadb(ask->buf, len, 0, NULL);
+	ask->len -= len;
+	memmove(ask->buf, ask->buf + len, ask->len);
 	if (!json_is_object(*line)) {
 		fprintf(stderr, "weftctl: %s: an answer that is no JSON object\n", ask->path);
 		json_decref(*line);

@@ -8,8 +8,8 @@
 #include <jansson.h>
 
 /*
- * weftctl: weftctl.c (command line), ask.c (which daemon, what it says), show.c (tables for
- * people). What is said on the socket: daemon/console.h.
+ * weftctl: weftctl.c (command line), ask.c (which daemon, what it says), capture.c, show.c
+ * (tables for people). What is said on the socket: daemon/console.h.
  */
 
 /** Exit codes. */
@@ -19,9 +19,9 @@ enum { EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_NO_DAEMON = 3 };
 struct ask {
 	int fd;
 	char path[256];
-	FILE *in;
-	char *line; /**< the last that was read */
-	size_t size;
+	char *buf; /**< what came, and was not taken as a line yet */
+	size_t len, size;
+	int came_fd; /**< a descriptor that came with it, -1 = none; who takes it sets -1 */
 };
 
 /**
@@ -48,8 +48,15 @@ int ask_send(struct ask *ask, const json_t *request);
  */
 int ask_next(struct ask *ask, json_t **line, bool *more);
 
+/** Nothing more will be sent: an answer that could go on for ever comes to its end. */
+void ask_enough(struct ask *ask);
+
+/** Carry out a capture. @param file  "-" = standard output. @return an exit code. */
+int capture_to(const char *file, const char *socket, bool json, const json_t *request);
+
 /** How a line of an answer is shown to people; is_first: no line was shown before. */
 typedef void show_fn(const json_t *line, bool is_first, bool all);
-show_fn show_version, show_nodes, show_counters, show_qps, show_qp, show_events;
+show_fn show_version, show_nodes, show_counters, show_qps, show_qp, show_events, show_set,
+	show_drain, show_resume;
 
 #endif

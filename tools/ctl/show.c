@@ -183,3 +183,53 @@ show_events(const json_t *line, bool is_first, bool all)
 	               text(e, "text"));
 	fflush(stdout);
 }
+
+void
+show_set(const json_t *line, bool is_first, bool all)
+{
+	const json_t *set = json_object_get(line, "set");
+
+	(void)is_first;
+	(void)all;
+	printf("%s: %s = %s, %s\n", text(set, "target"), text(set, "key"), text(set, "value"),
+	       text(set, "effect"));
+}
+
+void
+show_drain(const json_t *line, bool is_first, bool all)
+{
+	size_t i;
+	const json_t *nic;
+
+	(void)all;
+	if (is_first) {
+		json_array_foreach(json_object_get(line, "draining"), i, nic)
+			printf("%s: draining\n", json_string_value(nic));
+		fflush(stdout);
+	}
+	json_array_foreach(json_object_get(line, "drained"), i, nic)
+	{
+		printf("%s: drained after %" JSON_INTEGER_FORMAT " ms, ", text(nic, "nic"),
+		       number(nic, "ms"));
+		if (number(nic, "cut_off_sends") + number(nic, "cut_off_newer_sends") == 0)
+			printf("nothing was cut off\n");
+		else
+			printf("cut off: %" JSON_INTEGER_FORMAT " sends of %" JSON_INTEGER_FORMAT
+			       " QPs from before, %" JSON_INTEGER_FORMAT
+			       " that were posted since\n",
+			       number(nic, "cut_off_sends"), number(nic, "cut_off_qps"),
+			       number(nic, "cut_off_newer_sends"));
+	}
+}
+
+void
+show_resume(const json_t *line, bool is_first, bool all)
+{
+	size_t i;
+	const json_t *nic;
+
+	(void)is_first;
+	(void)all;
+	json_array_foreach(json_object_get(line, "resumed"), i, nic)
+		printf("%s: takes programs again\n", json_string_value(nic));
+}

@@ -19,6 +19,12 @@ static const char usage[] =
 	"  qp NIC QPN       all about one\n"
 	"  counters [NODE]  those that are not 0; NODE may be 'worker'\n"
 	"  events           what happened of late, and then what happens\n"
+	"  set NIC|ENGINE KEY VALUE\n"
+	"                   change a parameter while it runs\n"
+	"  drain [NIC]      take no programs, finish what was posted, send programs away\n"
+	"  resume [NIC]     take programs again\n"
+	"  capture NODE[/PORT] FILE\n"
+	"                   write its frames to FILE ('-': standard output) as pcapng\n"
 	"  version          of the daemon\n"
 	"\n"
 	"options:\n"
@@ -26,6 +32,9 @@ static const char usage[] =
 	"  -j, --json       JSON instead of tables\n"
 	"  -a, --all        counters that are 0, too\n"
 	"  -p, --past       only events that have happened\n"
+	"      --seconds N  end a capture after so long...\n"
+	"      --packets N  ...or after so many packets\n"
+	"      --snaplen N  keep so many bytes of each; 0 = all\n"
 	"  -h, --help       this text\n"
 	"  -V, --version    the version of weftctl\n"
 	"\n"
@@ -40,7 +49,11 @@ struct options {
 	bool json;
 	bool all;
 	bool past;
+	const char *seconds, *packets, *snaplen; /* NULL = not given */
 };
+
+/* Values of long options without a letter. */
+enum { OPT_SECONDS = 256, OPT_PACKETS, OPT_SNAPLEN };
 
 #define MAX_ARGS 3
 
@@ -56,6 +69,7 @@ struct command {
 	show_fn *show;
 	struct arg args[MAX_ARGS + 1];
 	bool is_stream; /* JSON: a document for each line, as it comes */
+	bool has_file;  /* the argument behind the others is for us */
 };
 
 static const struct command commands[] = {
@@ -64,6 +78,10 @@ static const struct command commands[] = {
 	{"qp", show_qp, {{"nic"}, {"qpn", .is_number = true}}},
 	{"counters", show_counters, {{"node", .optional = true}}},
 	{"events", show_events, {{NULL}}, .is_stream = true},
+	{"set", show_set, {{"target"}, {"key"}, {"value"}}},
+	{"drain", show_drain, {{"nic", .optional = true}}, .is_stream = true},
+	{"resume", show_resume, {{"nic", .optional = true}}},
+	{"capture", NULL, {{"node"}}, .has_file = true},
 	{"version", show_version, {{NULL}}},
 };
 
@@ -78,6 +96,9 @@ parse_options(int argc, char **argv, struct options *opt)
 		{"json", no_argument, NULL, 'j'},
 		{"all", no_argument, NULL, 'a'},
 		{"past", no_argument, NULL, 'p'},
+		{"seconds", required_argument, NULL, OPT_SECONDS},
+		{"packets", required_argument, NULL, OPT_PACKETS},
+		{"snaplen", required_argument, NULL, OPT_SNAPLEN},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
 		{0},
@@ -97,6 +118,15 @@ parse_options(int argc, char **argv, struct options *opt)
 			break;
 		case 'p':
 			opt->past = true;
+			break;
+		case OPT_SECONDS:
+			opt->seconds = optarg;
+			break;
+		case OPT_PACKETS:
+			opt->packets = optarg;
+			break;
+		case OPT_SNAPLEN:
+			opt->snaplen = optarg;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -146,27 +176,62 @@ arg_value(const struct arg *arg, const char *word)
 	return json_integer((json_int_t)number);
 }
 
-/* NULL after a message. */
-static json_t *
-make_request(const struct command *command, char **words)
+static bool
+put_arg(json_t *request, const struct arg *arg, const char *word)
 {
-	json_t *request = json_pack("{s:s}", "order", command->name);
+	if (json_object_set_new(request, arg->name, arg_value(arg, word)) == 0)
+		return true;
+	fprintf(stderr, "weftctl: %s '%s': not a %s\n", arg->name, word,
+	        arg->is_number ? "number" : "text in UTF-8");
+	return false;
+}
+
+/* false after a message. */
+static bool
+put_args(json_t *request, const struct command *command, char **words)
+{
 	const struct arg *arg = command->args;
 
 	for (; arg->name && *words; arg++, words++) {
-		if (json_object_set_new(request, arg->name, arg_value(arg, *words)) == 0)
-			continue;
-		fprintf(stderr, "weftctl: %s '%s': not a %s\n", arg->name, *words,
-		        arg->is_number ? "number" : "text in UTF-8");
-		json_decref(request);
-		return NULL;
+		if (!put_arg(request, arg, *words))
+			return false;
 	}
-	if (arg->name && !arg->optional)
+	if (arg->name && !arg->optional) {
 		fprintf(stderr, "weftctl: %s needs a %s: try --help\n", command->name, arg->name);
-	else if (*words)
+		return false;
+	}
+	if (command->has_file && !*words) {
+		fprintf(stderr, "weftctl: %s needs a FILE: try --help\n", command->name);
+		return false;
+	}
+	if (command->has_file)
+		words++;
+	if (*words)
 		fprintf(stderr, "weftctl: %s: '%s' is too much: try --help\n", command->name,
 		        *words);
-	else
+	return !*words;
+}
+
+/* NULL after a message. */
+static json_t *
+make_request(const struct command *command, const struct options *opt, char **words)
+{
+	json_t *request = json_pack("{s:s}", "order", command->name);
+	const struct {
+		struct arg arg;
+		const char *word;
+	} limits[] = {
+		{{"seconds", .is_number = true}, opt->seconds},
+		{{"packets", .is_number = true}, opt->packets},
+		{{"snaplen", .is_number = true}, opt->snaplen},
+	};
+	bool good = put_args(request, command, words);
+
+	for (size_t i = 0; good && i < sizeof(limits) / sizeof(limits[0]); i++)
+		good = !limits[i].word || put_arg(request, &limits[i].arg, limits[i].word);
+	if (good && opt->past)
+		json_object_set_new(request, "follow", json_false());
+	if (good)
 		return request;
 	json_decref(request);
 	return NULL;
@@ -243,12 +308,11 @@ main(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	command = find_command(argv[optind]);
-	request = command ? make_request(command, argv + optind + 1) : NULL;
+	request = command ? make_request(command, &opt, argv + optind + 1) : NULL;
 	if (!request)
 		return EXIT_USAGE;
-	if (opt.past && command->is_stream)
-		json_object_set_new(request, "follow", json_false());
-	code = run(command, &opt, request);
+	code = command->has_file ? capture_to(argv[argc - 1], opt.socket, opt.json, request)
+	                         : run(command, &opt, request);
 	json_decref(request);
 	return code;
 }

@@ -129,6 +129,35 @@ Test(view, repeats_are_counted_for_the_qp_that_made_them)
 	close_pair();
 }
 
+Test(view, work_is_what_was_posted_until_then)
+{
+	struct qp_work work, later;
+	struct shm_cqe cqe;
+
+	open_pair(NULL);
+	app_connect(&a, &b);
+	cr_expect_not(qp_work_now(w.nic[0], a.qp->qpn ^ 1, &work));
+	cr_assert(qp_work_now(w.nic[0], a.qp->qpn, &work));
+	cr_expect_eq(qp_work_left(w.nic[0], &work), 0);
+	post_write(to.mr->key);
+	post_write(to.mr->key);
+	cr_expect_eq(qp_work_left(w.nic[0], &work), 0, "what comes later does not count");
+	cr_assert(qp_work_now(w.nic[0], a.qp->qpn, &work));
+	post_write(to.mr->key);
+	cr_assert(qp_work_now(w.nic[0], a.qp->qpn, &later));
+	cr_expect_eq(qp_work_left(w.nic[0], &work), 2);
+	cr_expect_eq(qp_work_left(w.nic[0], &later), 3);
+	for (int i = 0; i < 3; i++)
+		cr_assert(app_wait(&w, &a.scq, &cqe, 100000));
+	cr_expect_eq(qp_work_left(w.nic[0], &work), 0);
+	cr_expect_eq(qp_work_left(w.nic[0], &later), 0);
+	post_write(to.mr->key ^ 0x100);
+	cr_assert(qp_work_now(w.nic[0], a.qp->qpn, &work));
+	cr_assert(app_wait(&w, &a.scq, &cqe, 100000));
+	cr_expect_eq(qp_work_left(w.nic[0], &work), 0, "a QP that failed has nothing to do");
+	close_pair();
+}
+
 Test(view, a_failed_qp_says_why)
 {
 	struct shm_cqe cqe;
