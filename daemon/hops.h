@@ -18,7 +18,7 @@
 #define HOPS_DESTS_MAX 131072
 /** One that was not asked for since is forgotten: NICs ask again every NEIGH_REFRESH_NS. */
 #define HOPS_AGE_NS UINT64_C(120000000000)
-#define HOPS_BUCKETS 1024
+#define HOPS_BUCKETS 16384
 
 /** A neighbour that is the next hop of some destinations. */
 struct hop {
