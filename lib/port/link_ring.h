@@ -26,7 +26,7 @@
  * packets. The ring's bytes are mapped twice in a row, so that none is cut at the end.
  */
 
-/** Bytes of frames on their way. Measured, MTU 4096: see docs/adr. A power of 2. */
+/** Bytes of frames on their way; a power of 2. Source: docs/adr/0008-links-between-processes.md. */
 #define LINK_RING_BYTES (1u << 18)
 /** Frames on their way. A power of 2. */
 #define LINK_RING_FRAMES 2048u

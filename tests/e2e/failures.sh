@@ -113,14 +113,13 @@ survivor=$!
 sleep 2
 e2e_signal KILL "$e2e_daemon"
 wait "$e2e_daemon" 2>/dev/null
-e2e_daemon=
+setup_forget "$e2e_daemon"
 ends_badly 20 $survivor
 verdict $? "weftd killed: the client ends in an error"
 e2e_stop "$server_pid"
-daemon_start weftd "$e2e_dir/loopback.conf"
+setup_start loopback
 daemon_wait $dev0
 verdict $? "weftd starts again after kill -9"
-e2e_daemon=$daemon_pid
 pair ib_write_bw -s 65536 -n 500
 
 e2e_end

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=sh
-# What every end-to-end test uses: a weftd of its own, pairs of unmodified programs, verdicts.
+# What every end-to-end test uses: weftds of its own, pairs of unmodified programs, verdicts.
 #
 # A test is a list of calls of pair, pingpong and verdict between 'e2e_start' and 'e2e_end'. It
 # knows only the outside: weftd CONF stays in the foreground, weft-run execs PROG ARGS, and the conf
@@ -8,6 +8,8 @@
 #
 #   WEFTD, WEFT_RUN, WEFTCTL, WEFT_PERF  the programs under test
 #   WEFT_CONF           conf/loopback.conf
+#   WEFT_E2E_SETUP      one: a weftd of that file (default); three: one for each of conf/three/, two
+#                       hosts and a switch
 #   WEFT_E2E_PRELOAD    libasan.so in a sanitizer build: programs that aren't ours must load it first
 #   WEFT_TEST_LONG      not empty: full counts
 
@@ -18,6 +20,7 @@ unset LD_LIBRARY_PATH
 
 e2e_count=0
 e2e_failed=0
+# Pids of the daemons that e2e_start started, or that took their place.
 e2e_daemon=
 e2e_daemon_lines=0
 e2e_deaths=0
@@ -69,14 +72,20 @@ verdict() {
 			tail -n "+$((e2e_daemon_lines + 1))" "$e2e_dir/weftd" | sed 's/^/#   /'
 	fi
 	[ ! -f "$e2e_dir/weftd" ] || e2e_daemon_lines=$(wc -l <"$e2e_dir/weftd")
-	if [ -n "$e2e_daemon" ] && ! e2e_signal 0 "$e2e_daemon"; then
-		wait "$e2e_daemon"
-		echo "#   weftd has ended, code $?"
+	e2e_ended=
+	for e2e_pid in $e2e_daemon; do
+		e2e_signal 0 "$e2e_pid" && continue
+		wait "$e2e_pid"
+		eval "e2e_name=\${e2e_conf_$e2e_pid}"
+		echo "#   weftd $e2e_name has ended, code $?"
 		e2e_deaths=$((e2e_deaths + 1))
-		daemon_start weftd "$e2e_dir/loopback.conf"
-		e2e_daemon=$daemon_pid
-		daemon_wait $dev0 || e2e_end
-	fi
+		setup_forget "$e2e_pid"
+		e2e_ended="$e2e_ended $e2e_name"
+	done
+	for e2e_name in $e2e_ended; do
+		setup_start "$e2e_name"
+	done
+	[ -z "$e2e_ended" ] || setup_wait || e2e_end
 }
 
 # foreign_environment: for programs that aren't ours in a sanitizer build; their leaks are not our
@@ -129,13 +138,48 @@ gid_index() {
 		sed -n "s/.*GID\\[ *\\([0-9]*\\)\\]:[[:space:]]*\\($2\\).*RoCE v2.*/\\1/p" | head -n 1
 }
 
-# e2e_start: the daemon of this test, in a socket directory of its own.
+# setup_start NAME: a weftd of NAME.conf in the socket directory, whose pid joins $e2e_daemon.
+setup_start() {
+	daemon_start weftd "$e2e_dir/$1.conf"
+	e2e_daemon="${e2e_daemon:+$e2e_daemon }$daemon_pid"
+	eval "e2e_conf_$daemon_pid=$1"
+}
+
+# setup_pid NAME: of the weftd of NAME.conf.
+setup_pid() {
+	for e2e_pid in $e2e_daemon; do
+		eval "[ \"\$e2e_conf_$e2e_pid\" = $1 ]" && echo "$e2e_pid"
+	done
+}
+
+# setup_forget PID: it is no daemon of this test any more.
+setup_forget() {
+	e2e_others=
+	for e2e_pid in $e2e_daemon; do
+		[ "$e2e_pid" = "$1" ] || e2e_others="${e2e_others:+$e2e_others }$e2e_pid"
+	done
+	e2e_daemon=$e2e_others
+}
+
+# setup_wait: until both devices are active; in separate processes also their links are then.
+setup_wait() {
+	daemon_wait $dev0 && daemon_wait $dev1
+}
+
+# e2e_start: the daemons of this test, in a socket directory of their own.
 e2e_start() {
 	export WEFT_RUNTIME_DIR="$e2e_dir"
-	cp "$WEFT_CONF" "$e2e_dir/loopback.conf"
-	daemon_start weftd "$e2e_dir/loopback.conf"
-	e2e_daemon=$daemon_pid
-	if ! daemon_wait $dev0; then
+	case ${WEFT_E2E_SETUP:-one} in
+	one) e2e_confs=$WEFT_CONF ;;
+	three) e2e_confs="${WEFT_CONF%/*}/three/*.conf" ;;
+	*) verdict 1 "WEFT_E2E_SETUP is one or three" && e2e_end ;;
+	esac
+	for e2e_conf in $e2e_confs; do
+		cp "$e2e_conf" "$e2e_dir/"
+		e2e_name=${e2e_conf##*/}
+		setup_start "${e2e_name%.conf}"
+	done
+	if ! setup_wait; then
 		verdict 1 "weftd starts and $dev0 is active"
 		e2e_end
 	fi
@@ -162,7 +206,7 @@ e2e_stop() {
 	done
 }
 
-# e2e_end: the daemon outlived everything, and ends when it is told to.
+# e2e_end: the daemons outlived everything, and end when they are told to.
 e2e_end() {
 	trap - EXIT INT TERM
 	rm -f "$e2e_dir/client" "$e2e_dir/server"
@@ -171,12 +215,18 @@ e2e_end() {
 		e2e_ending=$e2e_daemon
 		(
 			sleep 10
-			e2e_signal KILL "$e2e_ending"
+			for e2e_pid in $e2e_ending; do
+				e2e_signal KILL "$e2e_pid"
+			done
 		) >/dev/null 2>&1 &
 		e2e_timer=$!
-		e2e_signal TERM "$e2e_daemon"
-		wait "$e2e_daemon" 2>/dev/null
-		e2e_code=$?
+		for e2e_pid in $e2e_daemon; do
+			e2e_signal TERM "$e2e_pid"
+		done
+		e2e_code=0
+		for e2e_pid in $e2e_daemon; do
+			wait "$e2e_pid" 2>/dev/null || e2e_code=$?
+		done
 		e2e_daemon=
 		e2e_signal TERM $e2e_timer
 		verdict $e2e_code "weftd ends with 0 on SIGTERM" "exit code $e2e_code"

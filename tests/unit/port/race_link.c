@@ -17,7 +17,7 @@
 #include "link.h"
 #include "mem.h"
 
-enum { NB_ROUNDS = 4, NB_EACH = 5000, BURST = 32, ROOM_BYTES = 1600 };
+enum { NB_ROUNDS = 4, NB_EACH = 2000, BURST = 32, ROOM_BYTES = 1600 };
 
 static char path[64];
 static _Atomic uint32_t nb_got[2];
