@@ -76,7 +76,7 @@ verdict() {
 	for e2e_pid in $e2e_daemon; do
 		e2e_signal 0 "$e2e_pid" && continue
 		wait "$e2e_pid"
-		eval "e2e_name=\${e2e_conf_$e2e_pid}"
+		eval "e2e_name=\${e2e_conf_$e2e_pid-loopback}"
 		echo "#   weftd $e2e_name has ended, code $?"
 		e2e_deaths=$((e2e_deaths + 1))
 		setup_forget "$e2e_pid"
