@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "bitmap.h"
+#include "lazy.h"
 
 int
 arena_init(struct arena *arena)
@@ -25,10 +27,10 @@ arena_init(struct arena *arena)
 	base = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (base == MAP_FAILED)
 		goto fail;
-	memset(arena, 0, sizeof(*arena));
-	arena->fd = fd;
-	arena->base = base;
-	return 0;
+	*arena = (struct arena){.fd = fd, .base = base, .used = lazy_zeros(ARENA_UNITS / 8)};
+	if (arena->used)
+		return 0;
+	munmap(base, ARENA_BYTES);
 fail:
 	err = -errno;
 	close(fd);
@@ -38,62 +40,87 @@ fail:
 void
 arena_fini(struct arena *arena)
 {
+	lazy_free(arena->used, ARENA_UNITS / 8);
 	munmap(arena->base, ARENA_BYTES);
 	close(arena->fd);
 }
 
-static bool
-is_used(const struct arena *arena, uint64_t page)
+static uint64_t
+units_of(uint64_t bytes)
 {
-	return arena->used[page / 64] >> page % 64 & 1;
+	return bytes / ARENA_UNIT + (bytes % ARENA_UNIT != 0);
 }
 
+/* First unit of the first run of so many free ones; ARENA_UNITS if there is none. */
 static uint64_t
-pages_of(uint64_t bytes)
+find_run(struct arena *arena, uint64_t want)
 {
-	return bytes / ARENA_PAGE + (bytes % ARENA_PAGE != 0);
+	const struct bitmap used = bitmap_of(arena->used, ARENA_UNITS);
+	uint64_t first, end;
+
+	while (arena->nb_full < ARENA_UNITS / 64 && arena->used[arena->nb_full] == UINT64_MAX)
+		arena->nb_full++;
+	for (first = arena->nb_full * UINT64_C(64); first < ARENA_UNITS; first = end) {
+		first = bitmap_next(&used, first, ARENA_UNITS, false);
+		if (want > ARENA_UNITS - first)
+			break;
+		end = bitmap_next(&used, first, first + want, true);
+		if (end == first + want)
+			return first;
+	}
+	return ARENA_UNITS;
 }
 
 int
 arena_alloc(struct arena *arena, uint64_t bytes, uint64_t *offset)
 {
-	uint64_t want = pages_of(bytes), run = 0, first;
+	struct bitmap used = bitmap_of(arena->used, ARENA_UNITS);
+	uint64_t want = units_of(bytes), first = find_run(arena, want);
 
 	assert(bytes > 0);
-	for (uint64_t page = 0; page < ARENA_PAGES; page++) {
-		if (page % 64 == 0 && arena->used[page / 64] == UINT64_MAX) {
-			page += 63;
-			run = 0;
-			continue;
-		}
-		run = is_used(arena, page) ? 0 : run + 1;
-		if (run < want)
-			continue;
-		first = page + 1 - want;
-		for (uint64_t i = first; i <= page; i++)
-			arena->used[i / 64] |= UINT64_C(1) << i % 64;
-		arena->nb_used_pages += (uint32_t)want;
-		*offset = first * ARENA_PAGE;
-		/* The application may have written here. It also makes the pages, so that the
-		 * worker need not. */
-		memset(arena->base + *offset, 0, want * ARENA_PAGE);
-		return 0;
-	}
-	return -ENOMEM;
+	if (first == ARENA_UNITS)
+		return -ENOMEM;
+	for (uint64_t i = first; i < first + want; i++)
+		bitmap_set(&used, i);
+	arena->nb_used += (uint32_t)want;
+	*offset = first * ARENA_UNIT;
+	/* The application may have written here. It also makes the pages, so that the worker need
+	 * not. */
+	memset(arena->base + *offset, 0, want * ARENA_UNIT);
+	return 0;
+}
+
+/* Give back the pages of these bytes, if no one else lies in the first and the last. */
+static void
+free_pages(struct arena *arena, uint64_t begin, uint64_t end)
+{
+	const struct bitmap used = bitmap_of(arena->used, ARENA_UNITS);
+	const uint64_t per_page = ARENA_PAGE / ARENA_UNIT;
+	uint64_t first = begin / ARENA_PAGE, last = (end + ARENA_PAGE - 1) / ARENA_PAGE;
+
+	if (bitmap_count(&used, first * per_page, (first + 1) * per_page))
+		first++;
+	if (last > first && bitmap_count(&used, (last - 1) * per_page, last * per_page))
+		last--;
+	/* If it fails, the memory is merely kept. */
+	if (last > first)
+		(void)!fallocate(arena->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		                 (off_t)(first * ARENA_PAGE), (off_t)((last - first) * ARENA_PAGE));
 }
 
 void
 arena_free(struct arena *arena, uint64_t offset, uint64_t bytes)
 {
-	uint64_t first = offset / ARENA_PAGE, nb = pages_of(bytes);
+	struct bitmap used = bitmap_of(arena->used, ARENA_UNITS);
+	uint64_t first = offset / ARENA_UNIT, nb = units_of(bytes);
 
-	assert(offset % ARENA_PAGE == 0 && first + nb <= ARENA_PAGES);
+	assert(offset % ARENA_UNIT == 0 && first + nb <= ARENA_UNITS);
 	for (uint64_t i = first; i < first + nb; i++) {
-		assert(is_used(arena, i));
-		arena->used[i / 64] &= ~(UINT64_C(1) << i % 64);
+		assert(bitmap_test(&used, i));
+		bitmap_clear(&used, i);
 	}
-	arena->nb_used_pages -= (uint32_t)nb;
-	/* If it fails, the memory is merely kept. */
-	(void)!fallocate(arena->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
-	                 (off_t)(nb * ARENA_PAGE));
+	arena->nb_used -= (uint32_t)nb;
+	if (arena->nb_full > first / 64)
+		arena->nb_full = (uint32_t)(first / 64);
+	free_pages(arena, offset, offset + nb * ARENA_UNIT);
 }

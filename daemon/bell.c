@@ -97,30 +97,56 @@ take_word(struct bell_client *client, uint32_t word, uint32_t first, struct take
 	return bits;
 }
 
-/* Round the bits, from where the last share was full. What is left is rung again. */
-static uint32_t
-take_client(struct bell_client *client, uint64_t now_ns)
+/* Where to begin in a word of the summary, and which of its words of bits are meant. */
+struct part {
+	uint64_t which;
+	uint32_t word, first; /* of this word only the bits from first on */
+};
+
+/* Ring what one word of the summary stands for. What is left is rung again. */
+static void
+take_part(struct bell_client *client, uint32_t idx, const struct part *part, struct take *take,
+          uint64_t now_ns)
 {
-	uint32_t begin = client->next_bit / 64, first = client->next_bit % 64;
-	struct take take = {.next = UINT32_MAX};
-	uint64_t words, left = 0;
+	_Atomic uint64_t *summary = &client->page->summary[idx];
+	uint64_t rung, words, left;
 
-	if (!atomic_load_explicit(&client->page->summary, memory_order_relaxed))
-		return 0;
-	words = atomic_exchange_explicit(&client->page->summary, 0, memory_order_acquire);
-	while (words && take.next == UINT32_MAX) {
-		uint64_t ahead = words >> begin << begin;
-		uint32_t word = (uint32_t)__builtin_ctzll(ahead ? ahead : words);
+	if (!atomic_load_explicit(summary, memory_order_relaxed))
+		return;
+	rung = atomic_exchange_explicit(summary, 0, memory_order_acquire);
+	left = rung & ~part->which;
+	for (words = rung & part->which; words && take->next == UINT32_MAX; words &= words - 1) {
+		uint32_t word = (uint32_t)__builtin_ctzll(words);
 
-		words &= ~(UINT64_C(1) << word);
-		if (take_word(client, word, word == begin ? first : 0, &take, now_ns))
+		if (take_word(client, idx * 64 + word, word == part->word ? part->first : 0, take,
+		              now_ns))
 			left |= UINT64_C(1) << word;
 	}
 	left |= words;
 	if (left)
-		atomic_fetch_or_explicit(&client->page->summary, left, memory_order_release);
-	client->next_bit = take.next == UINT32_MAX ? begin * 64 : take.next;
-	client->rung_ns = now_ns;
+		atomic_fetch_or_explicit(summary, left, memory_order_release);
+}
+
+/* Round the bits, from where the last share was full. */
+static uint32_t
+take_client(struct bell_client *client, uint64_t now_ns)
+{
+	uint32_t nb = client->nb_words, word = client->next_bit / 64;
+	const struct part from = {UINT64_MAX << word % 64, word % 64, client->next_bit % 64};
+	const struct part all = {UINT64_MAX, 0, 0};
+	const struct part to = {(UINT64_C(2) << word % 64) - 1, 0, 0};
+	struct take take = {.next = UINT32_MAX};
+
+	if (nb == 0)
+		return 0;
+	take_part(client, word / 64, &from, &take, now_ns);
+	for (uint32_t i = 1; i < nb && take.next == UINT32_MAX; i++)
+		take_part(client, (word / 64 + i) % nb, &all, &take, now_ns);
+	if (client->next_bit && take.next == UINT32_MAX)
+		take_part(client, word / 64, &to, &take, now_ns);
+	client->next_bit = take.next == UINT32_MAX ? 0 : take.next;
+	if (take.nb)
+		client->rung_ns = now_ns;
 	return take.nb;
 }
 
@@ -177,8 +203,11 @@ bool
 bells_rung(const struct bells *bells)
 {
 	for (uint32_t i = 0; i < bells->nb_clients; i++) {
-		if (atomic_load_explicit(&bells->clients[i]->page->summary, memory_order_relaxed))
-			return true;
+		const struct bell_client *client = bells->clients[i];
+
+		for (uint32_t k = 0; k < client->nb_words; k++)
+			if (atomic_load_explicit(&client->page->summary[k], memory_order_relaxed))
+				return true;
 	}
 	return false;
 }

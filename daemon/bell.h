@@ -13,9 +13,9 @@ struct qp;
  * @file
  * Doorbells of the applications that a worker serves. All of it is the worker's.
  *
- * An application that rang within the last millisecond is hot: its summary word is looked at each
- * turn, one cache line. The cold ones are looked at in turns. Before the worker sleeps, all are
- * told to wake it.
+ * An application that rang within the last millisecond is hot: its summary is looked at each turn,
+ * one cache line for up to 32,768 QPs. The cold ones are looked at in turns. Before the worker
+ * sleeps, all are told to wake it.
  */
 
 /** The doorbells of one application. */
@@ -25,8 +25,18 @@ struct bell_client {
 	uint64_t rung_ns;  /**< when it last rang */
 	uint32_t idx;      /**< in bells.clients */
 	uint32_t next_bit; /**< where its next share begins */
+	uint32_t nb_words; /**< of the summary, that are in use */
 	struct qp *qps[WEFT_MAX_QP]; /**< what each bit stands for; NULL = nothing */
 };
+
+/** From now on a bit stands for this QP, or for nothing. The lowest bits are used first. */
+static inline void
+bell_set(struct bell_client *client, uint32_t bit, struct qp *qp)
+{
+	client->qps[bit] = qp;
+	if (client->nb_words <= bit / SHM_BELL_QPS)
+		client->nb_words = bit / SHM_BELL_QPS + 1;
+}
 
 /** Bits of one application that are rung in a turn; the others wait for the next. Our choice. */
 #define BELL_TURN_BITS 32u

@@ -24,8 +24,8 @@
 
 /** Applications at a time; each open device is one. Source: our choice. */
 #define CONTROL_MAX_CLIENTS 1024
-/** QPs of one device. Source: our choice, far below the 2^24 QPNs. */
-#define CONTROL_MAX_QP_TOTAL 65536
+/** QPs of one device: as many as large RNICs have. Source: our choice, far below 2^24 QPNs. */
+#define CONTROL_MAX_QP_TOTAL 131072
 static_assert(CONTROL_MAX_QP_TOTAL <= NIC_MAX_NEIGHS, "no application takes others' neighbours");
 /** Mappings of applications' memory in all; the kernel allows 65,530 by default. */
 #define CONTROL_MAX_BACKINGS 32768

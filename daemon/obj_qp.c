@@ -43,7 +43,7 @@ create_qp(void *arg, uint64_t now_ns)
 	op->q->qp = qp_create(op->client->device->nic, &op->init);
 	op->err = op->q->qp ? 0 : errno;
 	if (op->q->qp)
-		op->client->bells.qps[op->q->bell] = op->q->qp;
+		bell_set(&op->client->bells, op->q->bell, op->q->qp);
 }
 
 static void
@@ -68,7 +68,7 @@ detach_qp(struct obj *obj)
 {
 	struct qp_obj *q = container_of(obj, struct qp_obj, obj);
 
-	obj->client->bells.qps[q->bell] = NULL;
+	bell_set(&obj->client->bells, q->bell, NULL);
 	qp_destroy(q->qp);
 	outbox_forget(&q->events);
 	return 0;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "event.h"
+#include "lazy.h"
 #include "log.h"
 
 #ifndef SO_PEERPIDFD
@@ -214,13 +215,13 @@ process_fd(int socket, pid_t pid)
 void
 client_create(struct control *control, int fd)
 {
-	struct client *client = calloc(1, sizeof(*client));
+	struct client *client = lazy_zeros(sizeof(*client));
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
 
 	if (!client || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0) {
 		log_warn("an application was sent away: %s", strerror(errno));
-		free(client);
+		lazy_free(client, sizeof(*client));
 		close(fd);
 		return;
 	}
@@ -259,6 +260,6 @@ client_destroy(struct client *client)
 		close(client->mem_fd);
 	list_del(&client->link);
 	control->nb_clients--;
-	free(client);
+	lazy_free(client, sizeof(*client));
 	control_client_gone(control);
 }

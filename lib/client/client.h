@@ -89,7 +89,7 @@ struct weft_qp {
 	struct weft_cq *send_cq, *recv_cq;
 	struct weft_srq *srq;
 	struct shm_qp_cap cap;
-	struct weft_qp *next; /**< of the device, for the flush when the daemon dies */
+	struct weft_qp *next, **link; /**< of the device, for the flush when the daemon dies */
 };
 
 struct weft_mr {
@@ -113,6 +113,7 @@ struct weft {
 	pthread_mutex_t obj_lock;  /**< guards what follows */
 	struct client_slot *slots; /**< CLIENT_MAX_OBJS */
 	uint32_t nb_slots;         /**< ever used */
+	uint32_t first_free;       /**< no slot before this one is free */
 	struct weft_qp *qps;
 	struct weft_channel *channels;
 	struct weft *next; /**< of the open ones, see connections.h */

@@ -9,9 +9,10 @@
 int
 client_register(struct weft *weft, struct client_obj *obj, enum client_kind kind)
 {
-	uint32_t i = 0;
+	uint32_t i;
 
 	pthread_mutex_lock(&weft->obj_lock);
+	i = weft->first_free;
 	while (i < CLIENT_MAX_OBJS && atomic_load(&weft->slots[i].obj))
 		i++;
 	if (i < CLIENT_MAX_OBJS) {
@@ -22,6 +23,7 @@ client_register(struct weft *weft, struct client_obj *obj, enum client_kind kind
 		if (i >= weft->nb_slots)
 			weft->nb_slots = i + 1;
 		atomic_store(&weft->slots[i].obj, obj);
+		weft->first_free = i + 1;
 	}
 	pthread_mutex_unlock(&weft->obj_lock);
 	return i < CLIENT_MAX_OBJS ? 0 : -ENOMEM;
@@ -30,8 +32,12 @@ client_register(struct weft *weft, struct client_obj *obj, enum client_kind kind
 void
 client_unregister(struct weft *weft, struct client_obj *obj)
 {
+	uint32_t i = (uint32_t)obj->cookie;
+
 	pthread_mutex_lock(&weft->obj_lock);
-	atomic_store(&weft->slots[(uint32_t)obj->cookie].obj, NULL);
+	atomic_store(&weft->slots[i].obj, NULL);
+	if (i < weft->first_free)
+		weft->first_free = i;
 	pthread_mutex_unlock(&weft->obj_lock);
 }
 

@@ -172,6 +172,9 @@ client_qp_init(struct weft_qp *qp, struct weft *weft, const struct client_qp_ini
 	}
 	pthread_mutex_lock(&weft->obj_lock);
 	qp->next = weft->qps;
+	qp->link = &weft->qps;
+	if (qp->next)
+		qp->next->link = &qp->next;
 	weft->qps = qp;
 	pthread_mutex_unlock(&weft->obj_lock);
 	count_refs(qp, 1);
@@ -269,12 +272,9 @@ client_qp_fini(struct weft_qp *qp)
 	if (err)
 		return err;
 	pthread_mutex_lock(&weft->obj_lock);
-	for (struct weft_qp **link = &weft->qps; *link; link = &(*link)->next) {
-		if (*link == qp) {
-			*link = qp->next;
-			break;
-		}
-	}
+	*qp->link = qp->next;
+	if (qp->next)
+		qp->next->link = qp->link;
 	pthread_mutex_unlock(&weft->obj_lock);
 	client_unregister(weft, &qp->obj);
 	lock_cqs(qp);

@@ -124,7 +124,7 @@ ring_bell(struct shm_bell *bell, uint32_t idx, int fd)
 
 	/* A bit that is still set has not been taken yet, so whoever takes it sees the tail. */
 	if (!(atomic_fetch_or(&bell->bits[idx / 64], bit) & bit))
-		atomic_fetch_or(&bell->summary, UINT64_C(1) << (idx / 64));
+		atomic_fetch_or(&bell->summary[idx / SHM_BELL_QPS], UINT64_C(1) << (idx / 64 % 64));
 	if (__builtin_expect(atomic_load(&bell->need_wake) != 0, 0)) {
 		/* EAGAIN: the counter is full, so it is readable anyway. */
 		ssize_t done = write(fd, &(uint64_t){1}, sizeof(uint64_t));

@@ -3,21 +3,12 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "be.h"
+#include "lazy.h"
 
 /* Buckets are made ready at the start, however few neighbours there will be. Our choice. */
 #define BUCKETS_MAX 4096
-
-/* The kernel's zeros: calloc() would write them itself whenever it uses memory again. */
-static void *
-lazy_zeros(size_t size)
-{
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
 
 bool
 neigh_map_init(struct neigh_map *map, uint32_t max_entries)
@@ -43,8 +34,7 @@ void
 neigh_map_fini(struct neigh_map *map)
 {
 	free(map->buckets);
-	if (map->entries)
-		munmap(map->entries, map->max_entries * sizeof(*map->entries));
+	lazy_free(map->entries, map->max_entries * sizeof(*map->entries));
 }
 
 static struct neigh_entry **

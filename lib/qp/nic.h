@@ -24,7 +24,7 @@ struct batch;
 struct qp;
 
 /** Neighbours in use at a time. Each QP uses one at most. Source: our choice. */
-#define NIC_MAX_NEIGHS 65536
+#define NIC_MAX_NEIGHS 131072
 
 /** Why a packet was dropped; each is a counter, none is logged. */
 enum drop {

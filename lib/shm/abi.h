@@ -15,10 +15,10 @@
 #include <stdint.h>
 
 /** Both ends must speak the same version; it changes with any change here or in abi_ctl.h. */
-#define WEFT_ABI_VERSION 4
+#define WEFT_ABI_VERSION 5
 
 /* ---- limits: what query_device states, and what the daemon enforces ---- */
-#define WEFT_MAX_QP 4096                 /**< per client: one doorbell bit each */
+#define WEFT_MAX_QP 131072               /**< per client: one doorbell bit each */
 #define WEFT_MAX_WR 16384                /**< work requests of one queue */
 #define WEFT_MAX_SGE 16                  /**< scatter/gather entries of one work request */
 #define WEFT_MAX_INLINE 256              /**< bytes */
@@ -207,13 +207,16 @@ static_assert(sizeof(struct shm_cqe) == 64, "a cache line");
 
 /* ---- doorbells ---- */
 
+/** QPs behind one word of the summary. */
+#define SHM_BELL_QPS 4096
 /**
  * One per client, at the arena's start. To ring for the QP of bit i: publish the ring's tail, OR
- * bit i % 64 into bits[i / 64], OR bit i / 64 into summary, then write the eventfd if need_wake is
- * set. The worker takes summary and then bits by exchange.
+ * bit i % 64 into bits[i / 64], OR bit i / 64 % 64 into summary[i / 4096], then write the eventfd
+ * if need_wake is set. The worker takes a word of summary and then its bits by exchange. Bits are
+ * given out from 0 on, so that it need not look at all of summary.
  */
 struct shm_bell {
-	_Alignas(64) _Atomic uint64_t summary;
+	_Alignas(64) _Atomic uint64_t summary[WEFT_MAX_QP / SHM_BELL_QPS];
 	_Alignas(64) _Atomic uint32_t need_wake; /**< set by the worker before it sleeps */
 	_Alignas(64) _Atomic uint64_t bits[WEFT_MAX_QP / 64];
 };

@@ -80,7 +80,7 @@ static void
 take(struct ring_wq *wq)
 {
 	ring_wq_drop(wq);
-	atomic_store(&device.bell->summary, 0);
+	atomic_store(&device.bell->summary[0], 0);
 	atomic_store(&device.bell->bits[0], 0);
 }
 

@@ -45,7 +45,7 @@ add_clients(void *arg, uint64_t now_ns)
 		c->page = aligned_alloc(4096, sizeof(*c->page));
 		memset(c->page, 0, sizeof(*c->page));
 		c->wake_fd = eventfd(0, 0);
-		c->qps[0] = (struct qp *)c; /* any address */
+		bell_set(c, 0, (struct qp *)c); /* any address */
 		if (worker_add_client(worker, c) < 0)
 			abort();
 		clients[nb_clients] = c;
@@ -110,7 +110,7 @@ ring_ns(struct bell_client *c)
 
 	taken_ns = 0;
 	atomic_fetch_or(&c->page->bits[0], 1);
-	atomic_fetch_or(&c->page->summary, 1);
+	atomic_fetch_or(&c->page->summary[0], 1);
 	if (c->page->need_wake)
 		eventfd_write(c->wake_fd, 1);
 	while (!taken_ns)

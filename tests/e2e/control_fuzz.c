@@ -363,7 +363,8 @@ scribble(struct app *app)
 		uint32_t bit = below(8) ? below(32) : below(WEFT_MAX_QP);
 
 		atomic_fetch_or(&app->bell->bits[bit / 64], UINT64_C(1) << bit % 64);
-		atomic_fetch_or(&app->bell->summary, UINT64_C(1) << bit / 64);
+		atomic_fetch_or(&app->bell->summary[bit / SHM_BELL_QPS], UINT64_C(1)
+		                                                                 << bit / 64 % 64);
 	}
 	eventfd_write(app->bell_fd, 1);
 }
@@ -423,7 +424,8 @@ connect_qp(struct app *app)
 		atomic_store(&sq->ring.tail, i + 1);
 	}
 	atomic_fetch_or(&app->bell->bits[qp.bell / 64], UINT64_C(1) << qp.bell % 64);
-	atomic_fetch_or(&app->bell->summary, UINT64_C(1) << qp.bell / 64);
+	atomic_fetch_or(&app->bell->summary[qp.bell / SHM_BELL_QPS], UINT64_C(1)
+	                                                                     << qp.bell / 64 % 64);
 	eventfd_write(app->bell_fd, 1);
 }
 

@@ -11,11 +11,11 @@
 
 #include "ctl.h"
 
-#define NB_QPS WEFT_MAX_QP
+#define NB_QPS 4096
 /* More than a socket takes that nobody reads. */
 #define NB_CQS 1024
 
-static uint8_t nb_got[WEFT_MAX_QP][2];
+static uint8_t nb_got[NB_QPS][2];
 
 static bool
 modify(struct app *app, uint32_t qpn, uint8_t state, uint32_t mask)
@@ -98,7 +98,7 @@ read_events(struct app *app)
 	while (recv(app->events_fd, &event, sizeof(event), 0) == sizeof(event)) {
 		bool last = event.type == SHM_EVENT_QP_LAST_WQE_REACHED;
 
-		if (event.cookie >= WEFT_MAX_QP || (!last && event.type != SHM_EVENT_SQ_DRAINED) ||
+		if (event.cookie >= NB_QPS || (!last && event.type != SHM_EVENT_SQ_DRAINED) ||
 		    nb_got[event.cookie][last]++)
 			return 0;
 		/* An object's events come in their order. */

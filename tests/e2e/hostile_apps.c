@@ -174,7 +174,7 @@ static void
 ring_bell(struct hostile *h, uint32_t bit)
 {
 	atomic_fetch_or(&h->app.bell->bits[bit / 64], UINT64_C(1) << bit % 64);
-	atomic_fetch_or(&h->app.bell->summary, UINT64_C(1) << bit / 64);
+	atomic_fetch_or(&h->app.bell->summary[bit / SHM_BELL_QPS], UINT64_C(1) << bit / 64 % 64);
 	eventfd_write(h->app.bell_fd, 1);
 }
 
@@ -472,7 +472,7 @@ flooder_run(uint64_t seed)
 			atomic_fetch_add(&board->nb_requests, 1);
 			for (int k = 0; k < 64; k++)
 				atomic_store(&app.bell->bits[k], ~UINT64_C(0));
-			atomic_store(&app.bell->summary, ~UINT64_C(0));
+			atomic_store(&app.bell->summary[0], ~UINT64_C(0));
 			eventfd_write(app.bell_fd, 1 + prng_below(&rng, 1000));
 		}
 		app_close(&app);

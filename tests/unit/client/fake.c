@@ -460,7 +460,7 @@ static void
 take_bells(struct conn *conn)
 {
 	struct shm_bell *bell = (struct shm_bell *)conn->arena;
-	uint64_t words = atomic_exchange(&bell->summary, 0);
+	uint64_t words = atomic_exchange(&bell->summary[0], 0);
 
 	for (uint32_t w = 0; w < 64; w++) {
 		uint64_t bits = words >> w & 1 ? atomic_exchange(&bell->bits[w], 0) : 0;

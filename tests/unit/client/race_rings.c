@@ -65,7 +65,7 @@ serve(void *arg)
 
 	(void)arg;
 	while (head < NB_THREADS * NB_EACH) {
-		if (!atomic_exchange(&bell.summary, 0) ||
+		if (!atomic_exchange(&bell.summary[0], 0) ||
 		    !atomic_exchange(&bell.bits[77 / 64], 0)) {
 			sched_yield();
 			continue;

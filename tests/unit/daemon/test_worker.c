@@ -245,7 +245,7 @@ Test(worker, a_doorbell_that_sees_need_wake_wakes_it)
 	c->page = aligned_alloc(64, sizeof(*c->page));
 	memset(c->page, 0, sizeof(*c->page));
 	c->wake_fd = eventfd(0, 0);
-	c->qps[9] = (struct qp *)c; /* any address */
+	bell_set(c, 9, (struct qp *)c); /* any address */
 	cr_assert_eq(worker_start(worker), 0);
 	worker_call(worker, add_client, &op);
 	cr_assert_eq(op.err, 0);
@@ -253,7 +253,7 @@ Test(worker, a_doorbell_that_sees_need_wake_wakes_it)
 		while (!c->page->need_wake && worker_clock_ns() < until)
 			nap();
 		atomic_fetch_or(&c->page->bits[0], 1u << 9);
-		atomic_fetch_or(&c->page->summary, 1);
+		atomic_fetch_or(&c->page->summary[0], 1);
 		if (c->page->need_wake)
 			cr_assert_eq(write(c->wake_fd, &one, sizeof(one)), sizeof(one));
 		while (nb_rung < i && worker_clock_ns() < until)
