@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Many QPs: two NICs back to back over in-memory ports in one thread, a fake
+ * clock. 1,000 active of 10,000 connected QPs against 16 of 16, as throughput
+ * in the same run: what cache and TLB misses cost. Each writes messages of 4 KB
+ * to memory that all share, so that payload costs both the same.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "timing.h"
+#include "world.h"
+
+#define NB_QPS 10000
+#define NB_MSGS 64000
+#define LEN 4096
+#define DEPTH 16
+
+struct flow {
+	struct app_qp tx, rx;
+	uint32_t posted, done;
+};
+
+static struct world w;
+static struct app_mr mr[2];
+static uint8_t *buf[2];
+
+static void
+post(struct flow *f)
+{
+	struct shm_sge sge = {mr[0].seg.va, LEN, mr[0].mr->key};
+	struct shm_send_wqe wqe = {.op = SHM_WR_WRITE,
+	                           .flags = SHM_SEND_SIGNALED,
+	                           .nb_sge = 1,
+	                           .remote_addr = mr[1].seg.va,
+	                           .rkey = mr[1].mr->key};
+
+	app_post_send(&f->tx, &wqe, &sge);
+	f->posted++;
+}
+
+/* Every step-th flow writes its share of the messages, in turns. ns per
+ * message. */
+static double
+pump(struct flow *flows, uint32_t nb_active, uint32_t step)
+{
+	uint64_t start = timing_now_ns();
+	uint32_t each = NB_MSGS / nb_active, left = each * nb_active;
+	struct shm_cqe cqe;
+
+	while (left) {
+		for (uint32_t i = 0; i < nb_active; i++) {
+			struct flow *f = &flows[i * step];
+
+			while (f->posted < each && f->posted - f->done < DEPTH)
+				post(f);
+			while (app_poll(&f->tx.scq, &cqe)) {
+				if (cqe.status)
+					abort();
+				f->done++;
+				left--;
+			}
+			if (i % 16 == 15)
+				world_run(&w, 8);
+		}
+	}
+	for (uint32_t i = 0; i < nb_active; i++)
+		flows[i * step].posted = flows[i * step].done = 0;
+	return (double)(timing_now_ns() - start) / (each * nb_active);
+}
+
+static void
+open_flow(struct flow *f)
+{
+	struct app_conf conf = {.depth = DEPTH, .max_sge = 1, .cq_depth = DEPTH};
+	struct app_qp *ends[2] = {&f->tx, &f->rx};
+	struct shm_qp_attr attr[2];
+
+	app_open(&f->tx, &w, 0, &conf);
+	app_open(&f->rx, &w, 1, &conf);
+	attr[0] = app_attr(&f->tx, &f->rx);
+	attr[1] = app_attr(&f->rx, &f->tx);
+	for (uint8_t state = SHM_QPS_INIT; state <= SHM_QPS_RTS; state++)
+		for (int i = 0; i < 2; i++) {
+			attr[i].path_mtu = SHM_MTU_4096;
+			attr[i].timeout = 14;
+			if (app_to(ends[i], &attr[i], state))
+				abort();
+		}
+}
+
+static void
+close_flow(struct flow *f)
+{
+	app_close(&f->tx);
+	app_close(&f->rx);
+}
+
+int
+main(void)
+{
+	static struct flow few[16], many[NB_QPS];
+	double ns[2][TIMING_RUNS], a, b;
+
+	world_open(&w, NULL);
+	for (int i = 0; i < 2; i++) {
+		buf[i] = aligned_alloc(4096, LEN);
+		memset(buf[i], i, LEN);
+		app_reg(&mr[i], &w, i, buf[i], LEN, 15);
+	}
+	for (uint32_t i = 0; i < 16; i++)
+		open_flow(&few[i]);
+	for (uint32_t i = 0; i < NB_QPS; i++)
+		open_flow(&many[i]);
+	pump(few, 16, 1);
+	pump(many, NB_QPS / 10, 10);
+	for (uint32_t r = 0; r < TIMING_RUNS; r++) {
+		ns[0][r] = pump(few, 16, 1);
+		ns[1][r] = pump(many, NB_QPS / 10, 10);
+	}
+	a = timing_median(ns[0]);
+	b = timing_median(ns[1]);
+	printf("stack alone, both ends, WRITE of %u bytes, median of %u\n", LEN, TIMING_RUNS);
+	printf("16 QPs %.0f ns per message; 1,000 active of %u %.0f ns: %.2f x the "
+	       "throughput "
+	       "(goal >= 0.85)\n",
+	       a, NB_QPS, b, a / b);
+	for (uint32_t i = 0; i < 16; i++)
+		close_flow(&few[i]);
+	for (uint32_t i = 0; i < NB_QPS; i++)
+		close_flow(&many[i]);
+	for (int i = 0; i < 2; i++) {
+		mr_destroy(w.nic[i], mr[i].mr);
+		free(buf[i]);
+	}
+	world_close(&w);
+	return 0;
+}
