@@ -27,7 +27,7 @@ world() {
 }
 
 # ends PORT0 PORT1 SERVER OPTION...: a client at side 0 and its server at side 1; both must be
-# content. The client's output in client, and the row of its table in $row.
+# content. The client's output in out, and the row of its table in $row.
 ends() {
 	ends_port0=$1 ends_port1=$2 ends_server=$3
 	shift 3
@@ -37,13 +37,13 @@ ends() {
 	server_pid=$!
 	e2e_pids="$e2e_pids $server_pid"
 	ip netns exec $ns0 timeout -k 5 $e2e_limit "$WEFT_PERF" -p $e2e_port $options0 "$@" \
-		"$ends_port0" "$ends_server" >"$e2e_dir/client" 2>&1
+		"$ends_port0" "$ends_server" >"$e2e_dir/out" 2>"$e2e_dir/client"
 	client_code=$?
 	# A server whose client gave up before it came waits for another.
 	[ $client_code = 0 ] || e2e_signal TERM $server_pid
 	wait $server_pid
 	server_code=$?
-	row=$(grep -A1 '#bytes' "$e2e_dir/client" | tail -n 1)
+	row=$(grep -A1 '#bytes' "$e2e_dir/out" | tail -n 1)
 	[ $client_code$server_code = 00 ]
 }
 
@@ -75,10 +75,15 @@ if [ "$(id -u)" != 0 ] || ! world 2>"$e2e_dir/client"; then
 fi
 options0='' options1=''
 over af_packet af_packet:perf0 af_packet:perf1 10.98.0.11
+over af_xdp af_xdp:perf0 af_xdp:perf1 10.98.0.11
+# A link needs no interface; its ends have addresses of their own.
+options0='-o ip=10.98.1.10' options1='-o ip=10.98.1.11'
+over link "link:$e2e_dir/perf.link" "link:$e2e_dir/perf.link" 10.98.0.11
+options0='' options1=''
 
 ends af_packet:perf0 af_packet:perf1 10.98.0.11 -n 10 --json -s 1000 &&
 	python3 -c 'import json, sys; r = json.load(sys.stdin); assert (r["bytes"], r["iterations"]) == (1000, 10)' \
-		<"$e2e_dir/client" 2>>"$e2e_dir/server"
+		<"$e2e_dir/out" 2>>"$e2e_dir/client"
 verdict $? "the result as JSON"
 # Mistakes: one line each that says what to do.
 for mistake in '-s 0 x:y|--size' '--check --lat x:y|--check goes with' 'tape:x|is none of' \

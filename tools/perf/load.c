@@ -72,6 +72,12 @@ fail(struct load *l, const struct load_qp *q, uint8_t status)
 	         status, reason);
 }
 
+static bool
+has_room(const struct load *l, const struct load_qp *q)
+{
+	return q->nb_posted - q->nb_done < l->test.depth;
+}
+
 static void
 put_one(struct load *l, struct load_qp *q)
 {
@@ -160,8 +166,7 @@ stream_qp(struct load *l, struct load_qp *q, uint64_t now_ns)
 		put_recvs(l, q);
 		any |= recvs != q->nb_recvs;
 	}
-	while (sends(l) && !is_over && q->nb_posted < l->end &&
-	       q->nb_posted - q->nb_done < l->test.depth)
+	while (sends(l) && !is_over && q->nb_posted < l->end && has_room(l, q))
 		put_one(l, q);
 	if (q->nb_posted != posted || any)
 		local_ring(&q->app, now_ns);
@@ -241,10 +246,10 @@ bounce(struct load *l, uint64_t now_ns)
 		if (q->nb_posted > l->first && is_answered(l, q, q->nb_posted - 1) &&
 		    l->nb_total < q->nb_posted)
 			sample(l, now_ns);
-		if (l->nb_total == q->nb_posted && q->nb_posted < l->end &&
+		if (l->nb_total == q->nb_posted && q->nb_posted < l->end && has_room(l, q) &&
 		    !(l->test.seconds && now_ns >= l->stop_ns))
 			send_one(l, q, now_ns);
-	} else if (is_pingpong(&l->test) && q->nb_posted < l->end &&
+	} else if (is_pingpong(&l->test) && q->nb_posted < l->end && has_room(l, q) &&
 	           is_answered(l, q, q->nb_posted)) {
 		send_one(l, q, now_ns);
 	}

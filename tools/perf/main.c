@@ -5,6 +5,7 @@
 
 #include "counters.h"
 #include "eal.h"
+#include "log.h"
 #include "logs.h"
 #include "nodes.h"
 #include "options.h"
@@ -81,6 +82,8 @@ main(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	logs_start(opt.verbose);
+	if (!opt.verbose)
+		log_level_max = LOG_LEVEL_WARN; /* the table is what there is to say */
 	code = EXIT_FAILURE;
 	eal = nodes_eal_conf(opt.conf, opt.verbose);
 	if (eal_start(&eal) == 0) {

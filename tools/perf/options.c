@@ -203,8 +203,9 @@ complete(struct perf_test *t)
 		t->iters = 5000;
 	if (!t->nb_qps)
 		t->nb_qps = 1;
+	/* Of a latency test the answer may come before the acknowledgement of what it answers. */
 	if (t->is_lat)
-		t->depth = 1;
+		t->depth = 16;
 	else if (!t->depth)
 		t->depth = 128;
 	return true;

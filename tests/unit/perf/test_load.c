@@ -132,12 +132,12 @@ Test(load, a_wrong_byte_is_found)
 
 Test(load, a_latency_test_has_one_sample_per_message)
 {
-	for (int op = 0; op < PERF_OP_NB; op++) {
+	for (int op = 0, depth = 1; op < PERF_OP_NB; op++, depth *= 4) {
 		struct perf_test test = {
 			.op = (enum perf_op)op,
 			.size = 8,
 			.nb_qps = 1,
-			.depth = 1,
+			.depth = (uint32_t)depth,
 			.iters = 600, /* more than a byte counts */
 			.is_lat = true,
 		};
