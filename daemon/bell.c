@@ -53,15 +53,23 @@ make_cold(struct bells *bells, struct bell_client *client)
 	swap(bells, client->idx, --bells->nb_hot);
 }
 
+static void
+end_wait(struct bells *bells, struct bell_client *client)
+{
+	bells->nb_waiting -= client->waits;
+	client->waits = false;
+}
+
 void
 bells_del(struct bells *bells, struct bell_client *client)
 {
+	end_wait(bells, client);
 	if (client->idx < bells->nb_hot)
 		make_cold(bells, client);
 	swap(bells, client->idx, --bells->nb_clients);
 	if (bells->nb_clients == 0) {
 		free(bells->clients);
-		*bells = (struct bells){0};
+		*bells = (struct bells){.nb_waits = bells->nb_waits};
 	}
 }
 
@@ -97,6 +105,37 @@ take_word(struct bell_client *client, uint32_t word, uint32_t first, struct take
 	return bits;
 }
 
+static bool
+is_rung(const struct bell_client *client)
+{
+	for (uint32_t k = 0; k < client->nb_words; k++)
+		if (atomic_load_explicit(&client->page->summary[k], memory_order_relaxed))
+			return true;
+	return false;
+}
+
+/* It rang before it may. */
+static void
+wait_for_rate(struct bells *bells, struct bell_client *client)
+{
+	if (client->waits)
+		return;
+	client->waits = true;
+	bells->nb_waiting++;
+	bells->nb_waits++;
+	if (client->too_fast)
+		client->too_fast(client);
+	client->too_fast = NULL;
+}
+
+static void
+pace(struct bell_client *client, uint32_t nb, uint64_t now_ns)
+{
+	if (client->due_ns + BELL_BURST_NS < now_ns)
+		client->due_ns = now_ns - BELL_BURST_NS;
+	client->due_ns += nb * client->ns_per_ring;
+}
+
 /* Where to begin in a word of the summary, and which of its words of bits are meant. */
 struct part {
 	uint64_t which;
@@ -129,7 +168,7 @@ take_part(struct bell_client *client, uint32_t idx, const struct part *part, str
 
 /* Round the bits, from where the last share was full. */
 static uint32_t
-take_client(struct bell_client *client, uint64_t now_ns)
+take_client(struct bells *bells, struct bell_client *client, uint64_t now_ns)
 {
 	uint32_t nb = client->nb_words, word = client->next_bit / 64;
 	const struct part from = {UINT64_MAX << word % 64, word % 64, client->next_bit % 64};
@@ -139,6 +178,12 @@ take_client(struct bell_client *client, uint64_t now_ns)
 
 	if (nb == 0)
 		return 0;
+	if (client->due_ns > now_ns) {
+		if (is_rung(client))
+			wait_for_rate(bells, client);
+		return 0;
+	}
+	end_wait(bells, client);
 	take_part(client, word / 64, &from, &take, now_ns);
 	for (uint32_t i = 1; i < nb && take.next == UINT32_MAX; i++)
 		take_part(client, (word / 64 + i) % nb, &all, &take, now_ns);
@@ -147,38 +192,56 @@ take_client(struct bell_client *client, uint64_t now_ns)
 	client->next_bit = take.next == UINT32_MAX ? 0 : take.next;
 	if (take.nb)
 		client->rung_ns = now_ns;
+	if (client->ns_per_ring)
+		pace(client, take.nb, now_ns);
 	return take.nb;
 }
 
 static uint32_t
 take_cold(struct bells *bells, uint32_t idx, uint64_t now_ns)
 {
-	uint32_t taken = take_client(bells->clients[idx], now_ns);
+	uint32_t taken = take_client(bells, bells->clients[idx], now_ns);
 
 	if (taken)
 		make_hot(bells, bells->clients[idx]);
 	return taken;
 }
 
+/* Each once, from where the last turn ended, as far as a turn goes. */
+static uint32_t
+take_hot(struct bells *bells, uint64_t now_ns)
+{
+	uint32_t n = 0;
+
+	for (uint32_t look = bells->nb_hot; look > 0 && n < BELL_TURN_BITS_ALL; look--) {
+		struct bell_client *client;
+		uint32_t taken;
+
+		if (bells->next_hot >= bells->nb_hot)
+			bells->next_hot = 0;
+		client = bells->clients[bells->next_hot];
+		taken = take_client(bells, client, now_ns);
+		n += taken;
+		/* One that turns cold changes places with the last hot one, which is looked at
+		 * next. */
+		if (!taken && now_ns - client->rung_ns > BELL_COLD_NS)
+			make_cold(bells, client);
+		else
+			bells->next_hot++;
+	}
+	return n;
+}
+
 uint32_t
 bells_take(struct bells *bells, bool all, uint64_t now_ns)
 {
-	uint32_t nb_cold, nb_look, n = 0;
+	uint32_t n = take_hot(bells, now_ns);
+	uint32_t nb_cold = bells->nb_clients - bells->nb_hot, nb_look;
 
-	/* Backwards: one that turns cold changes places with the last hot one, already looked at.
-	 */
-	for (uint32_t i = bells->nb_hot; i-- > 0;) {
-		struct bell_client *client = bells->clients[i];
-		uint32_t taken = take_client(client, now_ns);
-
-		n += taken;
-		if (!taken && now_ns - client->rung_ns > BELL_COLD_NS)
-			make_cold(bells, client);
-	}
-	nb_cold = bells->nb_clients - bells->nb_hot;
 	if (all) {
 		/* Forwards: one that turns hot changes places with the first cold one. */
-		for (uint32_t i = bells->nb_hot; i < bells->nb_clients; i++)
+		for (uint32_t i = bells->nb_hot; i < bells->nb_clients && n < BELL_TURN_BITS_ALL;
+		     i++)
 			n += take_cold(bells, i, now_ns);
 		return n;
 	}
@@ -205,9 +268,22 @@ bells_rung(const struct bells *bells)
 	for (uint32_t i = 0; i < bells->nb_clients; i++) {
 		const struct bell_client *client = bells->clients[i];
 
-		for (uint32_t k = 0; k < client->nb_words; k++)
-			if (atomic_load_explicit(&client->page->summary[k], memory_order_relaxed))
-				return true;
+		if (!client->waits && is_rung(client))
+			return true;
 	}
 	return false;
+}
+
+uint64_t
+bells_next_ns(const struct bells *bells)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (uint32_t i = 0; bells->nb_waiting > 0 && i < bells->nb_clients; i++) {
+		const struct bell_client *client = bells->clients[i];
+
+		if (client->waits && client->due_ns < next)
+			next = client->due_ns;
+	}
+	return next;
 }

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "abi_ctl.h"
+#include "account.h"
 #include "engine.h"
 #include "fault.h"
 #include "nic.h"
@@ -113,8 +114,9 @@ struct conf_switch {
 /** Keys of [daemon] that are numbers. */
 struct conf_daemon_numbers {
 	uint32_t packets;             /**< of the process's pool */
-	uint64_t client_memory_bytes; /**< mapped for one application; 0 = half of the machine's */
 	uint64_t drain_ns;            /**< longest that a drain takes */
+	struct account_limits limits; /**< memory 0 = half of the machine's */
+	uint64_t client_doorbells;    /**< of one application per second; 0 = any */
 };
 
 struct conf_daemon {

@@ -9,9 +9,30 @@
 
 /* The section [daemon]. */
 
+/* PDs, channels, CQs and SRQs of one application, all there can be. */
+#define MAX_OBJECTS (WEFT_MAX_PD + 2 * WEFT_MAX_CQ + WEFT_MAX_SRQ)
+
+#define CLIENT(kind) PARAM_U64, offsetof(struct conf_daemon_numbers, limits.of_client[kind])
+#define USER(kind) PARAM_U64, offsetof(struct conf_daemon_numbers, limits.of_user[kind])
+
 static const struct param_desc daemon_numbers[] = {
-	{"client_memory", PARAM_U64, offsetof(struct conf_daemon_numbers, client_memory_bytes), 0,
-         0, 0x1p48, "B", "our choice: half of the machine's"},
+	{"client_memory", CLIENT(ACCOUNT_MEMORY), 0, 0, 0x1p48, "B",
+         "our choice: half of the machine's"},
+	{"client_qps", CLIENT(ACCOUNT_QPS), WEFT_MAX_QP, 1, WEFT_MAX_QP, "1", "a doorbell each"},
+	{"client_mrs", CLIENT(ACCOUNT_MRS), WEFT_MAX_MR, 1, WEFT_MAX_MR, "1", "our choice"},
+	{"client_objects", CLIENT(ACCOUNT_OBJECTS), MAX_OBJECTS, 1, MAX_OBJECTS, "1",
+         "all that there can be"},
+	{"client_mappings", CLIENT(ACCOUNT_MAPPINGS), 4096, 1, 4096, "1", "our choice"},
+	{"client_doorbells", PARAM_U64, offsetof(struct conf_daemon_numbers, client_doorbells), 0,
+         0, 1000000000, "1", "our choice: turns are fair without"},
+	{"user_clients", USER(ACCOUNT_CLIENTS), 512, 1, 1024, "1", "our choice: half of them"},
+	{"user_memory", USER(ACCOUNT_MEMORY), 0, 0, 0x1p48, "B",
+         "our choice: half of the machine's"},
+	{"user_qps", USER(ACCOUNT_QPS), 262144, 1, 1 << 24, "1", "our choice: two devices'"},
+	{"user_mrs", USER(ACCOUNT_MRS), 524288, 1, 1 << 26, "1", "our choice, 150 MB"},
+	{"user_objects", USER(ACCOUNT_OBJECTS), 65536, 1, 1 << 24, "1", "our choice, 20 MB"},
+	{"user_mappings", USER(ACCOUNT_MAPPINGS), 16384, 1, 32768, "1",
+         "our choice: half of the daemon's"},
 	{"drain", PARAM_U64, offsetof(struct conf_daemon_numbers, drain_ns), 5e9, 0, 300e9, "ns",
          "our choice"},
 	{NULL},

@@ -221,6 +221,18 @@ half_of_memory(void)
 	return sysinfo(&info) < 0 ? 0 : (uint64_t)info.totalram * info.mem_unit / 2;
 }
 
+static void
+open_accounts(struct control *control, const struct account_limits *limits)
+{
+	struct account_limits all = *limits;
+
+	if (!all.of_client[ACCOUNT_MEMORY])
+		all.of_client[ACCOUNT_MEMORY] = half_of_memory();
+	if (!all.of_user[ACCOUNT_MEMORY])
+		all.of_user[ACCOUNT_MEMORY] = half_of_memory();
+	accounts_init(&control->accounts, &all);
+}
+
 int
 control_open(struct control *control, const struct control_conf *conf)
 {
@@ -229,8 +241,7 @@ control_open(struct control *control, const struct control_conf *conf)
 	*control = (struct control){
 		.devices = conf->devices,
 		.nb_devices = conf->nb_devices,
-		.client_memory_bytes =
-			conf->client_memory_bytes ? conf->client_memory_bytes : half_of_memory(),
+		.client_doorbells = conf->client_doorbells,
 		.userfaultfd = conf->userfaultfd,
 		.tell_counters = conf->tell_counters,
 		.tell_arg = conf->tell_arg,
@@ -244,6 +255,7 @@ control_open(struct control *control, const struct control_conf *conf)
 		.claim.fd = -1,
 	};
 	list_init(&control->clients);
+	open_accounts(control, &conf->limits);
 	for (uint32_t i = 0; i < control->nb_devices; i++)
 		control->devices[i].claim.fd = -1;
 	control->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -300,6 +312,7 @@ control_close(struct control *control)
 	closer_stop(&control->closer);
 	drains_close(control);
 	keytab_fini(&control->pds);
+	accounts_fini(&control->accounts);
 	if (control->signals.fd >= 0)
 		close(control->signals.fd);
 	if (control->epoll_fd >= 0)

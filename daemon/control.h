@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "abi_ctl.h"
+#include "account.h"
 #include "claim.h"
 #include "closer.h"
 #include "drain.h"
@@ -60,8 +61,9 @@ struct device {
 struct control {
 	struct device *devices; /**< the caller's */
 	uint32_t nb_devices;
-	uint64_t client_memory_bytes; /**< most that one application may have mapped */
-	bool userfaultfd;             /**< as in control_conf */
+	struct accounts accounts;
+	uint64_t client_doorbells; /**< as in control_conf */
+	bool userfaultfd;          /**< as in control_conf */
 
 	int epoll_fd;
 	struct watch signals;
@@ -91,7 +93,8 @@ struct control {
 struct control_conf {
 	const char *name;             /**< of the daemon */
 	gid_t gid;                    /**< who may connect beside the own user; -1 = everybody */
-	uint64_t client_memory_bytes; /**< 0 = half of the machine's */
+	struct account_limits limits; /**< memory 0 = half of the machine's */
+	uint64_t client_doorbells;    /**< of one application per second; 0 = any */
 	bool userfaultfd;             /**< lend /dev/userfaultfd to applications */
 	struct device *devices;
 	uint32_t nb_devices;

@@ -88,6 +88,8 @@ walk(struct walk *w)
 {
 	const struct nodes *nodes = w->nodes;
 
+	if (nodes->refused && wants(w, "control"))
+		add(w, "control", -1, account_stat_descs, nodes->refused);
 	if (wants(w, "worker"))
 		add(w, "worker", -1, worker_stat_descs, worker_stats(nodes->worker));
 	for (uint32_t i = 0; i < nodes->nb_nics; i++) {

@@ -15,7 +15,7 @@
 
 /** One counter of a node, of a port of a switch, or of the worker. */
 struct counter {
-	const char *node; /**< of its section in the conf; "worker" */
+	const char *node; /**< of its section in the conf; "worker", "control" */
 	int port;         /**< of a switch; -1 = of the node itself */
 	const char *name; /**< as in weftd(8) */
 	uint64_t value;

@@ -5,6 +5,7 @@
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -88,6 +89,16 @@ del_from_worker(void *arg, uint64_t now_ns)
 	worker_del_client(client->device->worker, &client->bells);
 }
 
+/* On the worker. The control thread tells it: that the events can be sent makes it look. */
+static void
+rings_too_fast(struct bell_client *bells)
+{
+	struct client *client = container_of(bells, struct client, bells);
+
+	client->too_fast = true;
+	control_rearm(client->control, &client->events.watch, EPOLLOUT);
+}
+
 /* What an open client has, in order; undone by close_device in reverse. */
 static int
 open_device(struct client *client, struct device *device, int *events_fd)
@@ -104,6 +115,9 @@ open_device(struct client *client, struct device *device, int *events_fd)
 		goto no_page;
 	assert(page == 0);
 	client->bells.page = (struct shm_bell *)(void *)client->arena.base;
+	if (client->control->client_doorbells)
+		client->bells.ns_per_ring = 1000000000 / client->control->client_doorbells;
+	client->bells.too_fast = rings_too_fast;
 	client->bells.wake_fd = eventfd(0, EFD_CLOEXEC);
 	if (client->bells.wake_fd < 0) {
 		err = errno;
@@ -138,6 +152,33 @@ device_close(struct client *client)
 	arena_fini(&client->arena);
 }
 
+static uint32_t
+most_of(const struct client *client, enum account_kind kind, uint32_t limit)
+{
+	uint64_t most = account_most(&client->account, kind);
+
+	return most < limit ? (uint32_t)most : limit;
+}
+
+static void
+tell_opened(const struct client *client, struct ctl_opened *opened)
+{
+	const struct device *device = client->device;
+
+	memset(&opened->arena_bytes, 0, sizeof(*opened) - sizeof(opened->hdr));
+	opened->arena_bytes = ARENA_BYTES;
+	opened->guid = device->guid;
+	memcpy(opened->mac, device->nic->self.mac, sizeof(opened->mac));
+	opened->nb_gids = (uint16_t)device->nic->gids.len;
+	opened->pid = (uint32_t)getpid();
+	opened->max_mr_size = MR_MAX_BYTES;
+	opened->max_qp = most_of(client, ACCOUNT_QPS, WEFT_MAX_QP);
+	opened->max_mr = most_of(client, ACCOUNT_MRS, WEFT_MAX_MR);
+	opened->max_cq = most_of(client, ACCOUNT_OBJECTS, WEFT_MAX_CQ);
+	opened->max_srq = most_of(client, ACCOUNT_OBJECTS, WEFT_MAX_SRQ);
+	opened->max_pd = most_of(client, ACCOUNT_OBJECTS, WEFT_MAX_PD);
+}
+
 int
 handle_open(struct request *req)
 {
@@ -156,27 +197,20 @@ handle_open(struct request *req)
 		return ENODEV;
 	if (device->is_drained) {
 		event_tell(EVENT_LIMIT, device->name, "pid %d is refused: drained",
-		           (int)client->pid);
+		           (int)client->account.pid);
 		return ESHUTDOWN;
 	}
-	if (req->fd >= 0 && !is_memory_of(req->fd, client->pid))
+	if (req->fd >= 0 && !is_memory_of(req->fd, client->account.pid))
 		return EBADF;
 	err = open_device(client, device, &events_fd);
 	if (err)
 		return err;
 	client->mem_fd = req->fd;
 	req->fd = -1;
-	event_tell(EVENT_CLIENT, device->name, "opened by pid %d, uid %u", (int)client->pid,
-	           (unsigned int)client->uid);
-
-	memset(&opened->arena_bytes, 0, sizeof(*opened) - sizeof(opened->hdr));
-	opened->arena_bytes = ARENA_BYTES;
-	opened->guid = device->guid;
-	memcpy(opened->mac, device->nic->self.mac, sizeof(opened->mac));
-	opened->nb_gids = (uint16_t)device->nic->gids.len;
-	opened->max_qp_total = CONTROL_MAX_QP_TOTAL;
-	opened->max_mr_size = MR_MAX_BYTES;
-	opened->pid = (uint32_t)getpid();
+	client->account.device = device->name;
+	event_tell(EVENT_CLIENT, device->name, "opened by pid %d, uid %u", (int)client->account.pid,
+	           (unsigned int)client->account.user->uid);
+	tell_opened(client, opened);
 	request_give_fd(req, client->arena.fd, false);
 	request_give_fd(req, client->bells.wake_fd, false);
 	request_give_fd(req, events_fd, true);

@@ -25,6 +25,8 @@ mailbox_ready(struct watch *watch, uint32_t events)
 
 	(void)events;
 	worker_call(mailbox->client->device->worker, flush_mailbox, mailbox);
+	if (mailbox == &mailbox->client->events)
+		client_look(mailbox->client);
 }
 
 int

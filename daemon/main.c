@@ -230,7 +230,8 @@ run(struct daemon *d, const struct options *opt)
 	const struct control_conf control_conf = {
 		.name = conf->daemon.name,
 		.gid = conf->daemon.gid,
-		.client_memory_bytes = conf->daemon.num.client_memory_bytes,
+		.limits = conf->daemon.num.limits,
+		.client_doorbells = conf->daemon.num.client_doorbells,
 		.userfaultfd = conf->daemon.userfaultfd,
 		.devices = d->devices,
 		.nb_devices = conf->nb_nics,
@@ -263,6 +264,7 @@ run(struct daemon *d, const struct options *opt)
 		return err;
 	}
 	err = nodes_open(&d->nodes, conf, &client_driver);
+	d->nodes.refused = &d->control.accounts.stats;
 	if (!err) {
 		fill_devices(d);
 		err = nodes_start(&d->nodes);

@@ -31,6 +31,8 @@ struct nodes {
 	struct switch_node switches[CONF_MAX_SWITCHES];
 	struct port *switch_ports[CONF_MAX_SWITCHES][CONF_MAX_PORTS];
 	uint32_t nb_switches;
+	/** Of who drives them: what its applications were refused. NULL = there are none. */
+	const struct account_stats *refused;
 };
 
 /** What DPDK must be started with for this conf; points into it. */

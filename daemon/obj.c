@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 
 #include "session.h"
 
@@ -18,6 +19,35 @@ obj_count(const struct client *client, enum obj_kind kind)
 	return client->objs[kind].nb_objs;
 }
 
+/* What an object counts as; and for those that share an account, how many there can be. */
+static const struct {
+	enum account_kind account;
+	uint32_t max; /* 0 = as the account says */
+	const char *name;
+} kinds[OBJ_NB] = {
+	[OBJ_QP] = {ACCOUNT_QPS},
+	[OBJ_SRQ] = {ACCOUNT_OBJECTS, WEFT_MAX_SRQ, "SRQs"},
+	[OBJ_MW] = {ACCOUNT_MRS},
+	[OBJ_MR] = {ACCOUNT_MRS},
+	[OBJ_CQ] = {ACCOUNT_OBJECTS, WEFT_MAX_CQ, "CQs"},
+	/* Without a CQ a channel is of no use. */
+	[OBJ_CHANNEL] = {ACCOUNT_OBJECTS, WEFT_MAX_CQ, "channels"},
+	[OBJ_BACKING] = {ACCOUNT_MAPPINGS},
+	[OBJ_PD] = {ACCOUNT_OBJECTS, WEFT_MAX_PD, "PDs"},
+};
+
+int
+obj_may_add(struct client *client, enum obj_kind kind)
+{
+	char why[64];
+
+	if (!kinds[kind].max || obj_count(client, kind) < kinds[kind].max)
+		return account_check(&client->account, kinds[kind].account, 1);
+	snprintf(why, sizeof(why), "a program has %u %s at most", kinds[kind].max,
+	         kinds[kind].name);
+	return account_refuse(&client->account, kinds[kind].account, why);
+}
+
 int
 obj_add(struct client *client, struct obj *obj, enum obj_kind kind, uint32_t handle)
 {
@@ -30,7 +60,16 @@ obj_add(struct client *client, struct obj *obj, enum obj_kind kind, uint32_t han
 		err = obj->handle ? keytab_put(&client->objs[kind], obj->handle, obj) : -EEXIST;
 	} while (err == -EEXIST && !handle);
 	assert(err != -EEXIST);
+	if (!err)
+		account_add(&client->account, kinds[kind].account, 1);
 	return -err;
+}
+
+void
+obj_forget(struct obj *obj)
+{
+	keytab_del(&obj->client->objs[obj->kind], obj->handle);
+	account_sub(&obj->client->account, kinds[obj->kind].account, 1);
 }
 
 static const struct obj_ops *const obj_ops[OBJ_NB] = {
@@ -64,7 +103,7 @@ detach(void *arg, uint64_t now_ns)
 
 /* Objects of one kind that nothing uses. If one is refused, it is the only one. */
 static int
-end_objs(struct client *client, struct end *end)
+end_objs(const struct client *client, struct end *end)
 {
 	const struct obj_ops *ops = obj_ops[end->objs[0]->kind];
 
@@ -79,7 +118,7 @@ end_objs(struct client *client, struct end *end)
 		struct obj *obj = end->objs[i];
 
 		assert(obj->nb_refs == 0);
-		keytab_del(&client->objs[obj->kind], obj->handle);
+		obj_forget(obj);
 		ops->release(obj);
 	}
 	return 0;

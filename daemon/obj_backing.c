@@ -10,9 +10,6 @@
 
 #include "obj_memory.h"
 
-/* Backings of one application; the kernel's limit of mappings is one of the process. */
-#define MAX_BACKINGS 4096
-
 /* ---- protection domains ---- */
 
 /* A PD's number is what regions and QPs compare: unique in the daemon, not only in the client. */
@@ -23,10 +20,10 @@ handle_alloc_pd(struct request *req)
 	struct control *control = client->control;
 	struct pd *pd;
 	uint32_t handle;
-	int err;
+	int err = obj_may_add(client, OBJ_PD);
 
-	if (obj_count(client, OBJ_PD) >= WEFT_MAX_PD)
-		return ENOMEM;
+	if (err)
+		return err;
 	pd = calloc(1, sizeof(*pd));
 	if (!pd)
 		return ENOMEM;
@@ -60,16 +57,16 @@ const struct obj_ops pd_ops = {.release = release_pd};
 
 /* ---- backings ---- */
 
-/* Whether the application may have so much more mapped. */
-static bool
-may_map(const struct client *client, uint64_t len)
+/* Whether the application may have so much more mapped. @return 0 or ENOMEM. */
+static int
+may_map(struct client *client, uint64_t len)
 {
-	const struct control *control = client->control;
+	int err = obj_may_add(client, OBJ_BACKING);
 
-	return obj_count(client, OBJ_BACKING) < MAX_BACKINGS &&
-	       control->nb_backings < CONTROL_MAX_BACKINGS &&
-	       client->backing_bytes <= control->client_memory_bytes &&
-	       len <= control->client_memory_bytes - client->backing_bytes;
+	if (!err && client->control->nb_backings >= CONTROL_MAX_BACKINGS)
+		err = account_refuse(&client->account, ACCOUNT_MAPPINGS,
+		                     "the daemon has all that the kernel lets it have");
+	return err ? err : account_check(&client->account, ACCOUNT_MEMORY, len);
 }
 
 /* Map a sealed file as a new backing; the file is not needed afterwards. */
@@ -92,7 +89,7 @@ add_backing(struct client *client, int fd, uint64_t len, uint32_t *handle)
 		munmap(b->map, len);
 		goto fail;
 	}
-	client->backing_bytes += len;
+	account_add(&client->account, ACCOUNT_MEMORY, len);
 	client->control->nb_backings++;
 	*handle = b->obj.handle;
 	return 0;
@@ -106,7 +103,7 @@ release_backing(struct obj *obj)
 {
 	struct backing *b = container_of(obj, struct backing, obj);
 
-	obj->client->backing_bytes -= b->len;
+	account_sub(&obj->client->account, ACCOUNT_MEMORY, b->len);
 	obj->client->control->nb_backings--;
 	munmap(b->map, b->len);
 	free(b);
@@ -123,8 +120,9 @@ handle_new_backing(struct request *req)
 
 	if (len == 0 || len % (uint64_t)sysconf(_SC_PAGESIZE) || len > INT64_MAX)
 		return EINVAL;
-	if (!may_map(req->client, len))
-		return ENOMEM;
+	err = may_map(req->client, len);
+	if (err)
+		return err;
 	fd = memfd_create("weft-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return errno;
@@ -148,7 +146,7 @@ handle_add_backing(struct request *req)
 	struct ctl_backing *msg = &req->msg->backing;
 	struct statfs fs;
 	struct stat st;
-	int seals;
+	int seals, err;
 
 	if (req->fd < 0 || (fcntl(req->fd, F_GETFL) & (O_ACCMODE | O_PATH)) != O_RDWR)
 		return EBADF;
@@ -159,8 +157,9 @@ handle_add_backing(struct request *req)
 		return EBADF;
 	if (st.st_size <= 0 || st.st_size % sysconf(_SC_PAGESIZE))
 		return EINVAL;
-	if (!may_map(req->client, (uint64_t)st.st_size))
-		return ENOMEM;
+	err = may_map(req->client, (uint64_t)st.st_size);
+	if (err)
+		return err;
 	msg->length = (uint64_t)st.st_size;
 	msg->zero = 0;
 	return add_backing(req->client, req->fd, msg->length, &msg->handle);

@@ -23,11 +23,10 @@ handle_new_channel(struct request *req)
 {
 	struct client *client = req->client;
 	struct channel *ch;
-	int peer_fd, err;
+	int peer_fd, err = obj_may_add(client, OBJ_CHANNEL);
 
-	/* Without a CQ it is of no use. */
-	if (obj_count(client, OBJ_CHANNEL) >= WEFT_MAX_CQ)
-		return ENOMEM;
+	if (err)
+		return err;
 	ch = calloc(1, sizeof(*ch));
 	if (!ch)
 		return ENOMEM;
@@ -113,8 +112,9 @@ handle_create_cq(struct request *req)
 		return EINVAL;
 	if (msg->channel && !(ch = obj_find(client, OBJ_CHANNEL, msg->channel)))
 		return EINVAL;
-	if (obj_count(client, OBJ_CQ) >= WEFT_MAX_CQ)
-		return ENOMEM;
+	err = obj_may_add(client, OBJ_CQ);
+	if (err)
+		return err;
 	q = calloc(1, sizeof(*q));
 	if (!q)
 		return ENOMEM;
@@ -131,7 +131,7 @@ handle_create_cq(struct request *req)
 	q->cq = cq_create(ring_at(client, &q->ring), slots, msg->channel, msg->cookie, &q->events);
 	if (!q->cq) {
 		err = ENOMEM;
-		keytab_del(&client->objs[OBJ_CQ], q->obj.handle);
+		obj_forget(&q->obj);
 		goto no_handle;
 	}
 	q->channel = ch;

@@ -232,12 +232,6 @@ add_mr(struct client *client, struct mr_op *op, enum obj_kind kind)
 	return 0;
 }
 
-static bool
-has_room(const struct client *client)
-{
-	return obj_count(client, OBJ_MR) + obj_count(client, OBJ_MW) < WEFT_MAX_MR;
-}
-
 /* What this daemon grants; other bits are hints, and ignored. */
 #define ACCESS_KNOWN                                                                               \
 	(SHM_ACCESS_LOCAL_WRITE | SHM_ACCESS_REMOTE_WRITE | SHM_ACCESS_REMOTE_READ |               \
@@ -260,8 +254,9 @@ handle_reg_mr(struct request *req)
 	if ((msg->access & (SHM_ACCESS_REMOTE_WRITE | SHM_ACCESS_REMOTE_ATOMIC)) &&
 	    !(msg->access & SHM_ACCESS_LOCAL_WRITE))
 		return EINVAL;
-	if (!has_room(client))
-		return ENOMEM;
+	err = obj_may_add(client, OBJ_MR);
+	if (err)
+		return err;
 	op.m = new_mr(client, pd, msg->nb_segs);
 	if (!op.m)
 		return ENOMEM;
@@ -296,8 +291,9 @@ handle_alloc_mw(struct request *req)
 
 	if (!pd || (msg->type != 1 && msg->type != 2))
 		return EINVAL;
-	if (!has_room(client))
-		return ENOMEM;
+	err = obj_may_add(client, OBJ_MW);
+	if (err)
+		return err;
 	op.m = new_mr(client, pd, 0);
 	if (!op.m)
 		return ENOMEM;

@@ -158,9 +158,12 @@ handle_create_qp(struct request *req)
 		return EINVAL;
 	if (client->device->is_drained)
 		return ESHUTDOWN;
-	if (obj_count(client, OBJ_QP) >= WEFT_MAX_QP ||
-	    client->device->nb_qps >= CONTROL_MAX_QP_TOTAL)
-		return ENOMEM;
+	err = obj_may_add(client, OBJ_QP);
+	if (!err && client->device->nb_qps >= CONTROL_MAX_QP_TOTAL)
+		err = account_refuse(&client->account, ACCOUNT_QPS,
+		                     "the device has all it can have");
+	if (err)
+		return err;
 	op.q = q = calloc(1, sizeof(*q));
 	if (!q)
 		return ENOMEM;
@@ -243,6 +246,6 @@ whose_qp(const void *qp_owner, pid_t *pid, uid_t *uid)
 	const struct outbox_mark *mark = qp_owner;
 	const struct client *client = container_of(mark->box, struct mailbox, box)->client;
 
-	*pid = client->pid;
-	*uid = client->uid;
+	*pid = client->account.pid;
+	*uid = client->account.user->uid;
 }

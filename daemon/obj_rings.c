@@ -23,10 +23,16 @@ new_ring(struct client *client, struct ring *ring, size_t header, uint32_t slots
 	memset(loc, 0, sizeof(*loc));
 	if (slots == 0)
 		return 0;
-	err = arena_alloc(&client->arena, bytes, &ring->offset);
+	/* As the arena gives it. */
+	bytes = (bytes + ARENA_UNIT - 1) / ARENA_UNIT * ARENA_UNIT;
+	err = account_check(&client->account, ACCOUNT_MEMORY, bytes);
 	if (err)
-		return -err;
+		return err;
+	if (arena_alloc(&client->arena, bytes, &ring->offset) < 0)
+		return account_refuse(&client->account, ACCOUNT_MEMORY,
+		                      "its rings fill all the memory that there is for them");
 	ring->bytes = bytes;
+	account_add(&client->account, ACCOUNT_MEMORY, bytes);
 	*loc = (struct shm_ring_loc){.offset = ring->offset, .nb_slots = slots, .stride = stride};
 	return 0;
 }
@@ -34,8 +40,10 @@ new_ring(struct client *client, struct ring *ring, size_t header, uint32_t slots
 void
 free_ring(struct client *client, const struct ring *ring)
 {
-	if (ring->bytes > 0)
-		arena_free(&client->arena, ring->offset, ring->bytes);
+	if (ring->bytes == 0)
+		return;
+	arena_free(&client->arena, ring->offset, ring->bytes);
+	account_sub(&client->account, ACCOUNT_MEMORY, ring->bytes);
 }
 
 void *

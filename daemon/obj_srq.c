@@ -80,8 +80,9 @@ handle_create_srq(struct request *req)
 
 	if (!pd || msg->max_wr == 0 || msg->max_wr > WEFT_MAX_WR || msg->max_sge > WEFT_MAX_SGE)
 		return EINVAL;
-	if (obj_count(client, OBJ_SRQ) >= WEFT_MAX_SRQ)
-		return ENOMEM;
+	err = obj_may_add(client, OBJ_SRQ);
+	if (err)
+		return err;
 	op.s = s = calloc(1, sizeof(*s));
 	if (!s)
 		return ENOMEM;
@@ -96,7 +97,7 @@ handle_create_srq(struct request *req)
 	worker_call(client->device->worker, create_srq, &op);
 	if (op.err) {
 		err = op.err;
-		keytab_del(&client->objs[OBJ_SRQ], s->obj.handle);
+		obj_forget(&s->obj);
 		goto no_handle;
 	}
 	s->pd = pd;

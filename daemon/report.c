@@ -156,7 +156,8 @@ report_has_node(const struct report *report, const char *name)
 		if (strcmp(report->nodes->switches[i].node.name, name) == 0)
 			return true;
 	}
-	return report_nic(report, name) || strcmp(name, "worker") == 0;
+	return report_nic(report, name) || strcmp(name, "worker") == 0 ||
+	       (report->nodes->refused && strcmp(name, "control") == 0);
 }
 
 json_t *

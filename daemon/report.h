@@ -43,7 +43,7 @@ json_t *report_qp(const struct report *report, const struct nic *nic, uint32_t q
 /** The NIC of a name; NULL if there is none. */
 const struct nic *report_nic(const struct report *report, const char *name);
 
-/** Whether it is a node, or "worker". */
+/** Whether it is a node, "worker" or "control". */
 bool report_has_node(const struct report *report, const char *name);
 
 /** A walk over QPs, slice by slice; QPs that come or go meanwhile may be in it or not. */

@@ -212,30 +212,53 @@ process_fd(int socket, pid_t pid)
 	return pidfd_open(pid, 0);
 }
 
+/* Nobody asked anything yet, and nothing will be answered but this. */
+static void
+send_away(int fd, int err)
+{
+	const struct ctl_hdr hdr = {.op = CTL_REFUSAL, .len = sizeof(hdr), .status = err};
+
+	(void)!send(fd, &hdr, sizeof(hdr), MSG_DONTWAIT | MSG_NOSIGNAL);
+	close(fd);
+}
+
 void
 client_create(struct control *control, int fd)
 {
 	struct client *client = lazy_zeros(sizeof(*client));
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
+	int err;
 
-	if (!client || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0) {
-		log_warn("an application was sent away: %s", strerror(errno));
+	if (!client || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+		err = errno;
+	else
+		err = account_open(&client->account, &control->accounts, cred.pid, cred.uid);
+	if (err) {
+		if (err != EAGAIN) /* that was told */
+			log_warn("an application was sent away: %s", strerror(err));
 		lazy_free(client, sizeof(*client));
-		close(fd);
+		send_away(fd, err);
 		return;
 	}
 	client->control = control;
-	client->pid = cred.pid;
-	client->uid = cred.uid;
 	client->mem_fd = -1;
 	client->socket = (struct watch){.fd = fd, .ready = socket_ready};
-	client->process = (struct watch){.fd = process_fd(fd, cred.pid), .ready = process_ready};
+	client->process =
+		(struct watch){.fd = process_fd(fd, client->account.pid), .ready = process_ready};
 	list_add_tail(&control->clients, &client->link);
 	control->nb_clients++;
 	if (control_watch(control, &client->socket, EPOLLIN) != 0 ||
 	    (client->process.fd >= 0 && control_watch(control, &client->process, EPOLLIN) != 0))
 		client_destroy(client);
+}
+
+void
+client_look(struct client *client)
+{
+	if (client->too_fast)
+		account_too_fast(&client->account, client->control->client_doorbells);
+	client->too_fast = false;
 }
 
 void
@@ -253,11 +276,12 @@ client_destroy(struct client *client)
 		obj_destroy_all(client, kind);
 	if (client->device) {
 		event_tell(EVENT_CLIENT, client->device->name, "closed by pid %d",
-		           (int)client->pid);
+		           (int)client->account.pid);
 		device_close(client);
 	}
 	if (client->mem_fd >= 0)
 		close(client->mem_fd);
+	account_close(&client->account);
 	list_del(&client->link);
 	control->nb_clients--;
 	lazy_free(client, sizeof(*client));

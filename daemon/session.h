@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "abi_ctl.h"
+#include "account.h"
 #include "arena.h"
 #include "bell.h"
 #include "control.h"
@@ -48,8 +49,7 @@ struct client {
 	struct control *control;
 	struct watch socket;
 	struct watch process; /**< pidfd, -1 = none */
-	pid_t pid;
-	uid_t uid;
+	struct account account;
 	struct device *device; /**< NULL before CTL_OPEN; the rest is valid after it */
 	int mem_fd;            /**< the application's memory, -1 = none */
 	struct arena arena;
@@ -57,10 +57,10 @@ struct client {
 	struct mailbox events;
 	struct outbox_mark port_events; /**< of the port and its GIDs */
 	struct bell_client bells;
+	bool too_fast; /**< the worker's word: it rings too often, and that is to be told */
 	struct nic_client turns;               /**< of its QPs, on the device */
 	struct keytab objs[OBJ_NB];            /**< handle -> object */
 	uint64_t bells_used[WEFT_MAX_QP / 64]; /**< bit per doorbell */
-	uint64_t backing_bytes;
 };
 
 /** A request on its way, and its answer. */
@@ -81,6 +81,8 @@ void device_close(struct client *client);
 
 /** A connection was made. Takes the socket. */
 void client_create(struct control *control, int fd);
+/** After a call of the worker: see what it has to tell of the client itself. */
+void client_look(struct client *client);
 /** It ends: everything is destroyed. */
 void client_destroy(struct client *client);
 
@@ -90,8 +92,12 @@ void client_destroy(struct client *client);
 void *obj_find(struct client *client, enum obj_kind kind, uint32_t handle);
 /** Number of objects. */
 uint32_t obj_count(const struct client *client, enum obj_kind kind);
+/** Whether the client may have one more of this kind: before it is made. @return 0 or ENOMEM. */
+int obj_may_add(struct client *client, enum obj_kind kind);
 /** Put an object under a fresh handle, or under this one if not 0. @return 0 or ENOMEM. */
 int obj_add(struct client *client, struct obj *obj, enum obj_kind kind, uint32_t handle);
+/** Undo obj_add: the object is not finished, and will not be. */
+void obj_forget(struct obj *obj);
 /** @return 0; EBUSY while something uses it; or what detach says. */
 int obj_destroy(struct obj *obj);
 /** For handlers of a ctl_handle request: the same by handle; EINVAL if there is no such object. */

@@ -99,6 +99,8 @@ const struct stat_desc worker_stat_descs[] = {
 	{"slow_yields", offsetof(struct worker_stats, slow_yields)},
 	{"sleeps", offsetof(struct worker_stats, sleeps)},
 	{"calls", offsetof(struct worker_stats, calls)},
+	{"doorbells", offsetof(struct worker_stats, doorbells)},
+	{"paced_doorbells", offsetof(struct worker_stats, paced_doorbells)},
 	{NULL},
 };
 
@@ -176,8 +178,10 @@ turn_node(const struct worker_node *wn, bool *is_blocked, uint64_t now_ns)
 static uint64_t
 next_deadline(const struct worker *w, uint64_t now_ns)
 {
-	uint64_t next = w->is_blocked ? now_ns + BLOCKED_NS : NEVER_NS;
+	uint64_t next = bells_next_ns(&w->bells);
 
+	if (w->is_blocked && next > now_ns + BLOCKED_NS)
+		next = now_ns + BLOCKED_NS;
 	for (uint32_t i = 0; i < w->nb_nodes; i++) {
 		const struct worker_node *wn = &w->nodes[i];
 		uint64_t t = wn->node->ops->next_ns(wn->node);
@@ -305,8 +309,11 @@ run(struct worker *w)
 	while (!atomic_load_explicit(&w->stop, memory_order_relaxed)) {
 		uint64_t now_ns = worker_clock_ns();
 		uint32_t work = take_call(w, now_ns);
+		uint32_t rung = bells_take(&w->bells, w->slept, now_ns);
 
-		work += bells_take(&w->bells, w->slept, now_ns);
+		work += rung;
+		w->stats.doorbells += rung;
+		w->stats.paced_doorbells = w->bells.nb_waits;
 		w->slept = false;
 		w->is_blocked = false;
 		for (uint32_t i = 0; i < w->nb_nodes; i++)

@@ -34,6 +34,8 @@ struct worker_stats {
 	uint64_t slow_yields; /**< somebody else ran meanwhile */
 	uint64_t sleeps;
 	uint64_t calls;
+	uint64_t doorbells;       /**< taken */
+	uint64_t paced_doorbells; /**< times that an application's waited for its rate */
 };
 
 extern const struct stat_desc worker_stat_descs[];

@@ -128,6 +128,8 @@ client_open(const char *name, struct weft **out)
 	forkguard_start();
 	client_discover(matches, &search);
 	if (!search.path[0]) {
+		if (errno == EAGAIN)
+			return -EAGAIN;
 		if (name)
 			advice_device(name, search.known);
 		return -ENODEV;

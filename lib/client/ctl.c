@@ -60,7 +60,9 @@ send_request(int fd, const void *msg, size_t size, int passed)
 	do
 		sent = sendmsg(fd, &hdr, MSG_NOSIGNAL);
 	while (sent < 0 && errno == EINTR);
-	return sent == (ssize_t)size ? 0 : -ENODEV;
+	if (sent == (ssize_t)size)
+		return 0;
+	return sent < 0 ? -errno : -ENODEV;
 }
 
 /** The received descriptors, all of them: those that do not fit are closed. */
@@ -98,6 +100,12 @@ drop_fds(struct ctl_fds *fds)
 	}
 }
 
+static bool
+answers(const struct ctl_hdr *hdr, enum ctl_op op)
+{
+	return hdr->op == op || (hdr->op == CTL_REFUSAL && hdr->status > 0);
+}
+
 int
 ctl_exchange(int fd, enum ctl_op op, void *msg, size_t request, size_t answer, struct ctl_fds *fds,
              uint32_t nb_fds)
@@ -115,7 +123,7 @@ ctl_exchange(int fd, enum ctl_op op, void *msg, size_t request, size_t answer, s
 		.msg_control = control.buf,
 		.msg_controllen = sizeof(control.buf),
 	};
-	uint32_t nb_got;
+	uint32_t nb_got, nb_resets = 0;
 	ssize_t len;
 	int err;
 
@@ -123,15 +131,16 @@ ctl_exchange(int fd, enum ctl_op op, void *msg, size_t request, size_t answer, s
 	if (fds)
 		memset(fds->recv, 0xff, sizeof(fds->recv));
 	err = send_request(fd, msg, request, fds ? fds->send : -1);
-	if (err)
-		return err;
+	if (err && err != -EPIPE)
+		return -ENODEV;
+	/* A daemon that sent us away did not read our request, and that is told first. */
 	do
 		len = recvmsg(fd, &in, MSG_CMSG_CLOEXEC);
-	while (len < 0 && errno == EINTR);
+	while (len < 0 && (errno == EINTR || (errno == ECONNRESET && nb_resets++ == 0)));
 	if (len <= 0)
 		return -ENODEV;
 	nb_got = take_fds(&in, fds);
-	if (len < (ssize_t)sizeof(got.hdr) || got.hdr.len != len || got.hdr.op != op ||
+	if (len < (ssize_t)sizeof(got.hdr) || got.hdr.len != len || !answers(&got.hdr, op) ||
 	    got.hdr.status < 0 || (in.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
 		goto nonsense;
 	if (got.hdr.status > 0) {

@@ -63,12 +63,15 @@ client_where(char *text, size_t size)
 	         nb > 1 ? path[1] : "");
 }
 
+/** A daemon that was asked last serves no more connections of this user. */
+static _Thread_local bool is_full;
+
 /** Ask one daemon. @return 1 if it answered and the visitor wants no more, 0 to go on, else errno.
  */
 static int
 ask(const char *path, client_visit *visit, void *arg, int *nb_daemons)
 {
-	static _Atomic bool told;
+	static _Atomic bool told, told_full;
 	union ctl_msg msg;
 	int fd = ctl_connect(path, ANSWER_MS), err;
 
@@ -78,6 +81,14 @@ ask(const char *path, client_visit *visit, void *arg, int *nb_daemons)
 	}
 	err = ctl_exchange(fd, CTL_LIST, &msg, sizeof(msg.hdr), sizeof(msg.list), NULL, 0);
 	close(fd);
+	if (err == -EAGAIN) {
+		++*nb_daemons;
+		is_full = true;
+		if (!atomic_exchange(&told_full, true))
+			client_log("the daemon at %s serves no more programs of this user: end "
+			           "one, or raise [daemon] user_clients in its conf file",
+			           path);
+	}
 	if (err)
 		return err;
 	if (msg.list.version != WEFT_ABI_VERSION) {
@@ -185,6 +196,7 @@ client_discover(client_visit *visit, void *arg)
 	char folder[2][PATH_SIZE];
 	int nb_daemons = 0;
 
+	is_full = false;
 	if (narrowed && *narrowed) {
 		char *copy = strdup(narrowed), *save = NULL;
 
@@ -202,5 +214,6 @@ client_discover(client_visit *visit, void *arg)
 				break;
 		}
 	}
+	errno = is_full ? EAGAIN : 0;
 	return nb_daemons;
 }

@@ -43,6 +43,7 @@ sched_group_init(struct sched_group *g)
 	list_init(&g->link);
 	list_init(&g->active);
 	g->deficit = 0;
+	g->last = NULL;
 }
 
 void
@@ -199,6 +200,9 @@ sched_next(struct sched *s, uint64_t now_ns)
 		e->deficit = turn_deficit(e->deficit, SCHED_QUANTUM_BYTES);
 		if (e->deficit <= 0)
 			e->deficit = 1;
+		if (e != g->last)
+			g->deficit -= SCHED_TURN_COST_BYTES;
+		g->last = e;
 		e->state = SCHED_ENT_RUNNING;
 		return e;
 	}

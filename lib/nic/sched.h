@@ -40,12 +40,19 @@
 #define SCHED_QUANTUM_BYTES 16384
 /**
  * What a packet costs its group beside its bytes. Groups share a worker's time, not only the port:
- * 481, 287 and 360 ns per packet of 4096, 1024 and 64 B (docs/performance.md) are 0.06 ns per byte
- * and some 250 per packet. Without it, who sends small packets would take all of it.
+ * one QP's WRITEs of 64 KB took 520 ns per 4 KB packet, 64 B ones 380 ns each and those of 1,000
+ * QPs 560 (tests/bench/share.sh, both ends and a switch), while a byte takes 0.06. Without it, who
+ * sends small packets would have most of the time.
  */
-#define SCHED_PKT_COST_BYTES 4096
-/** What a group's packets may cost in one turn: four of 4 KB, or eight small ones. */
-#define SCHED_GROUP_QUANTUM_BYTES 32768
+#define SCHED_PKT_COST_BYTES 8192
+/**
+ * What a turn costs its group if it is another entity's than the one before, whose state must be
+ * fetched: 4 KB packets of 1,000 QPs took 0.13 to 0.27 us longer than those of one, so a turn of
+ * four 0.5 to 1 us.
+ */
+#define SCHED_TURN_COST_BYTES 16384
+/** What a group's packets may cost in one turn: four of 4 KB, or six small ones. */
+#define SCHED_GROUP_QUANTUM_BYTES 49152
 /** Most that is caught up after a stall: bytes, or time if that is more bytes. */
 #define SCHED_BURST_BYTES 65536
 #define SCHED_BURST_NS 20000
@@ -70,6 +77,7 @@ struct sched_group {
 	struct list link;   /**< in sched.groups, while an entity is active or has its turn */
 	struct list active; /**< entities whose pace allows a packet */
 	int32_t deficit;    /**< cost left of this turn, in bytes; a debt if negative */
+	const struct sched_ent *last; /**< that had a turn; only to be compared */
 };
 
 /** One sender, embedded in its owner's struct. Set up by sched_ent_init. */

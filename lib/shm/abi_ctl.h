@@ -45,6 +45,12 @@ enum ctl_op {
 	CTL_NB,
 };
 
+/**
+ * The op of a header that nobody asked for, in place of all answers, then the end: the daemon
+ * serves no more connections of this user (status EAGAIN), or is short of memory.
+ */
+#define CTL_REFUSAL 0xffffu
+
 /** Begins every message. */
 struct ctl_hdr {
 	uint16_t op;    /**< enum ctl_op; an answer repeats the request's */
@@ -79,10 +85,11 @@ struct ctl_opened {
 	uint64_t arena_bytes;
 	uint64_t guid;
 	uint8_t mac[6];
-	uint16_t nb_gids;      /**< length of the GID table */
-	uint32_t max_qp_total; /**< of the device */
+	uint16_t nb_gids; /**< length of the GID table */
+	uint32_t pid;     /**< of the daemon */
 	uint64_t max_mr_size;
-	uint32_t pid; /**< of the daemon */
+	/* what this program may have, if its user has no others; MRs and windows together */
+	uint32_t max_qp, max_mr, max_cq, max_srq, max_pd;
 	uint32_t zero;
 };
 

@@ -70,15 +70,20 @@ SHIM_EXPORT struct ibv_device **
 ibv_get_device_list(int *nb)
 {
 	struct device_list list = {calloc(1, sizeof(*list.devices)), 0, false};
+	int err;
 
 	if (nb)
 		*nb = 0;
+	errno = 0;
 	if (list.devices)
 		client_discover(append, &list);
-	if (!list.devices || list.failed) {
+	err = !list.devices || list.failed      ? -ENOMEM
+	      : list.nb == 0 && errno == EAGAIN ? -EAGAIN
+	                                        : 0;
+	if (err) {
 		if (list.devices)
 			ibv_free_device_list(list.devices);
-		return shim_null(-ENOMEM);
+		return shim_null(err);
 	}
 	if (nb)
 		*nb = list.nb;

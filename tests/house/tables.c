@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "account.h"
 #include "conf_read.h"
 #include "fault.h"
 #include "link.h"
@@ -85,6 +86,7 @@ main(void)
 		if (!e->line)
 			print_section(&r, &conf_engine_section, e->info->name);
 	}
+	print_counters(account_stat_descs);
 	print_counters(worker_stat_descs);
 	print_counters(nic_stat_descs);
 	print_counters(neigh_stat_descs);

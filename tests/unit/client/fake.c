@@ -177,7 +177,7 @@ do_open(struct conn *conn, union ctl_msg *msg)
 	msg->opened.arena_bytes = FAKE_ARENA_BYTES;
 	msg->opened.guid = 0x1122334455667788;
 	msg->opened.nb_gids = 4;
-	msg->opened.max_qp_total = 100;
+	msg->opened.max_qp = 100;
 	msg->opened.max_mr_size = UINT64_C(1) << 46;
 	answer(conn, msg, sizeof(msg->opened), fds, 3);
 	close(fds[0]);

@@ -193,6 +193,102 @@ Test(bell, any_order_of_rings_and_ends_loses_nothing)
 	}
 }
 
+/* However many applications ring all the time: a turn stays short, and each has its share. */
+Test(bell, a_turn_is_short_whoever_rings_and_goes_on_where_the_last_one_ended)
+{
+	enum { NB = 50 };
+	struct bells bells = {0};
+	struct bell_client *c[NB];
+	uint32_t least = UINT32_MAX, most = 0;
+
+	for (uint32_t i = 0; i < NB; i++) {
+		c[i] = new_client(&bells);
+		for (uint32_t bit = 0; bit < 64; bit++)
+			c[i]->qps[bit] = (struct qp *)&many[i];
+		ring(c[i], 0);
+	}
+	bells_take(&bells, true, 1000);
+	memset(times, 0, sizeof(times));
+	for (uint32_t turn = 0; turn < 1000; turn++) {
+		uint32_t taken;
+
+		for (uint32_t i = 0; i < NB; i++)
+			for (uint32_t bit = 0; bit < 64; bit++)
+				ring(c[i], bit);
+		taken = bells_take(&bells, false, 1000 + turn);
+		cr_assert(taken >= BELL_TURN_BITS_ALL &&
+		          taken < BELL_TURN_BITS_ALL + BELL_TURN_BITS);
+	}
+	for (uint32_t i = 0; i < NB; i++) {
+		least = times[i] < least ? times[i] : least;
+		most = times[i] > most ? times[i] : most;
+	}
+	cr_expect_gt(least, 0);
+	cr_expect_leq(most - least, 2 * BELL_TURN_BITS, "%u to %u", least, most);
+	for (uint32_t i = 0; i < NB; i++)
+		free_client(&bells, c[i]);
+}
+
+static uint32_t nb_too_fast;
+
+static void
+count_too_fast(struct bell_client *client)
+{
+	(void)client;
+	nb_too_fast++;
+}
+
+Test(bell, who_rings_too_often_is_served_at_his_rate_and_others_as_before)
+{
+	struct bells bells = {0};
+	struct bell_client *fast = new_client(&bells), *other = new_client(&bells);
+	uint64_t begin = UINT64_C(1000000000), span = UINT64_C(1000000000);
+
+	fast->qps[0] = (struct qp *)&many[0];
+	other->qps[0] = (struct qp *)&many[1];
+	fast->ns_per_ring = 1000000; /* 1,000 per second */
+	fast->too_fast = count_too_fast;
+	for (uint64_t now = begin; now < begin + span; now += 10000) {
+		ring(fast, 0);
+		ring(other, 0);
+		bells_take(&bells, false, now);
+	}
+	/* A second's, the burst that it has at first, and one. */
+	cr_expect(times[0] >= 1000 && times[0] <= 1012, "%u", times[0]);
+	cr_expect_geq(times[1], 100000 - BELL_COLD_TURNS);
+	cr_expect_eq(nb_too_fast, 1, "told once");
+	free_client(&bells, other);
+	free_client(&bells, fast);
+	cr_expect(bells.nb_waits >= 900 && bells.nb_waits <= 1000, "%lu", bells.nb_waits);
+}
+
+Test(bell, a_worker_sleeps_until_the_next_that_waits_is_due)
+{
+	struct bells bells = {0};
+	struct bell_client *a = new_client(&bells), *b = new_client(&bells);
+
+	a->ns_per_ring = 300000000;
+	b->ns_per_ring = 200000000;
+	ring(a, 0);
+	ring(b, 0);
+	cr_expect_eq(bells_take(&bells, true, 1000000000), 2);
+	cr_expect_eq(bells_next_ns(&bells), UINT64_MAX);
+	ring(a, 0);
+	cr_expect(bells_rung(&bells), "nobody has looked at it");
+	cr_expect_eq(bells_take(&bells, true, 1000000001), 0);
+	cr_expect(!bells_rung(&bells), "it waits");
+	cr_expect_eq(bells_next_ns(&bells), 1000000000 - BELL_BURST_NS + 300000000);
+	ring(b, 0);
+	cr_expect_eq(bells_take(&bells, true, 1000000002), 0);
+	cr_expect_eq(bells_next_ns(&bells), 1000000000 - BELL_BURST_NS + 200000000);
+	cr_expect_eq(bells_take(&bells, true, bells_next_ns(&bells)), 1);
+	cr_expect_eq(bells_next_ns(&bells), 1000000000 - BELL_BURST_NS + 300000000);
+	free_client(&bells, a);
+	cr_expect_eq(bells_next_ns(&bells), UINT64_MAX, "one that ends waits no more");
+	cr_expect_eq(bells.nb_waiting, 0);
+	free_client(&bells, b);
+}
+
 Test(bell, a_sleeper_asks_all_to_be_woken)
 {
 	struct bells bells = {0};

@@ -20,13 +20,16 @@ struct sender {
 static struct sched sched;
 static struct sched_group groups[MANY];
 static struct sender senders[MANY + 1];
+static const struct sched_ent *last[MANY]; /* of each group */
 
 static void
 begin(void)
 {
 	sched_init(&sched, 0);
-	for (int i = 0; i < MANY; i++)
+	for (int i = 0; i < MANY; i++) {
 		sched_group_init(&groups[i]);
+		last[i] = NULL;
+	}
 }
 
 static struct sender *
@@ -56,6 +59,9 @@ run(uint64_t until)
 			port_ps = sched_next_ns(&sched) * 1000;
 			continue;
 		}
+		if (e != last[e->group - groups])
+			d->cost += SCHED_TURN_COST_BYTES;
+		last[e->group - groups] = e;
 		do {
 			sched_sent(e, d->pkt_bytes, d->rate_bps, now);
 			d->bytes += d->pkt_bytes;
@@ -76,14 +82,21 @@ bytes_of(uint32_t first, uint32_t nb)
 	return sum;
 }
 
-/* Both shares within 1 % of half of the port. */
-static void
-expect_halves(uint64_t a, uint64_t b, uint64_t span, const char *what)
+static uint64_t
+cost_of(uint32_t first, uint32_t nb)
 {
-	uint64_t half = LINE_BPS / 8 * span / SEC / 2;
+	uint64_t sum = 0;
 
-	cr_expect(a > half / 100 * 99 && a < half / 100 * 101, "%s: %lu of %lu", what, a, half);
-	cr_expect(b > half / 100 * 99 && b < half / 100 * 101, "%s: %lu of %lu", what, b, half);
+	for (uint32_t i = first; i < first + nb; i++)
+		sum += senders[i].cost;
+	return sum;
+}
+
+static void
+expect_equal(uint64_t a, uint64_t b, const char *what, size_t row)
+{
+	cr_expect(a > b / 100 * 98 && a < b / 98 * 100, "%s, row %zu: %lu and %lu", what, row, a,
+	          b);
 }
 
 Test(sched_group, one_sender_beside_a_thousand_of_another_group_has_half_of_the_port)
@@ -98,7 +111,11 @@ Test(sched_group, one_sender_beside_a_thousand_of_another_group_has_half_of_the_
 			add(i, 0, 4174, rates[r]);
 		add(MANY, 1, 4174, rates[r]);
 		run(SEC / 10);
-		expect_halves(bytes_of(0, MANY), senders[MANY].bytes, SEC / 10, "1,000 and 1");
+		expect_equal(cost_of(0, MANY), senders[MANY].cost, "1,000 and 1", r);
+		/* And the rest, for that many cost more. */
+		cr_expect_geq(senders[MANY].bytes, bytes_of(0, MANY));
+		cr_expect_leq(senders[MANY].bytes, bytes_of(0, MANY) / 2 * 3);
+		cr_expect_gt(bytes_of(0, MANY + 1), LINE_BPS / 80 / 100 * 99);
 		/* And the thousand share theirs. */
 		for (uint32_t i = 0; i < MANY; i++) {
 			least = senders[i].bytes < least ? senders[i].bytes : least;
@@ -115,18 +132,12 @@ Test(sched_group, groups_of_unequal_packets_share_what_these_cost)
 	} rows[] = {{66, 4174}, {4174, 66}, {4174, 9216}, {9216, 1100}, {65536, 66}};
 
 	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
-		uint64_t cost = 0;
-
 		begin();
 		for (uint32_t i = 0; i < 100; i++)
 			add(i, 0, rows[r].a, SCHED_UNPACED);
 		add(100, 1, rows[r].b, SCHED_UNPACED);
 		run(SEC / 10);
-		for (uint32_t i = 0; i < 100; i++)
-			cost += senders[i].cost;
-		cr_expect(senders[100].cost > cost / 100 * 98 &&
-		                  senders[100].cost < cost / 98 * 100,
-		          "row %zu: %lu and %lu", r, senders[100].cost, cost);
+		expect_equal(cost_of(0, 100), senders[100].cost, "sizes", r);
 	}
 }
 
@@ -163,13 +174,16 @@ Test(sched_group, what_a_paced_group_does_not_use_the_others_have)
 /* A sender with little to send does not cost its group the turn. */
 Test(sched_group, a_turn_goes_on_with_the_next_of_the_group_until_it_is_used_up)
 {
-	enum { PKT = SCHED_GROUP_QUANTUM_BYTES / 5 - SCHED_PKT_COST_BYTES + 10 };
+	enum {
+		PKT = SCHED_GROUP_QUANTUM_BYTES / 2 - SCHED_PKT_COST_BYTES - SCHED_TURN_COST_BYTES +
+		      10
+	};
 
 	begin();
-	for (uint32_t i = 0; i < 6; i++)
+	for (uint32_t i = 0; i < 3; i++)
 		add(i, 0, PKT, SCHED_UNPACED);
 	add(6, 1, PKT, SCHED_UNPACED);
-	for (uint32_t i = 0; i < 5; i++) {
+	for (uint32_t i = 0; i < 2; i++) {
 		cr_assert_eq(sched_next(&sched, 0), &senders[i].ent, "%u", i);
 		sched_sent(&senders[i].ent, PKT, SCHED_UNPACED, 0);
 		sched_done(&sched, &senders[i].ent, i > 0, 0);
@@ -178,9 +192,8 @@ Test(sched_group, a_turn_goes_on_with_the_next_of_the_group_until_it_is_used_up)
 	cr_expect_eq(sched_next(&sched, 0), &senders[6].ent);
 	sched_done(&sched, &senders[6].ent, false, 0);
 	/* The other group is gone; this one's next turn is shorter by the debt. */
-	cr_expect_eq(sched_next(&sched, 0), &senders[5].ent);
-	cr_expect_geq(groups[0].deficit, SCHED_GROUP_QUANTUM_BYTES - 50);
-	cr_expect_lt(groups[0].deficit, SCHED_GROUP_QUANTUM_BYTES);
+	cr_expect_eq(sched_next(&sched, 0), &senders[2].ent);
+	cr_expect_eq(groups[0].deficit, SCHED_GROUP_QUANTUM_BYTES - 20 - SCHED_TURN_COST_BYTES);
 }
 
 Test(sched_group, a_debt_is_carried_over_time_without_work_but_no_credit)
@@ -194,7 +207,8 @@ Test(sched_group, a_debt_is_carried_over_time_without_work_but_no_credit)
 	sched_done(&sched, &senders[0].ent, false, 0);
 	cr_expect_not(list_is_linked(&groups[0].link));
 	sched_wake(&sched, &senders[0].ent, SEC);
-	cr_expect_eq(groups[0].deficit, SCHED_GROUP_QUANTUM_BYTES - SCHED_PKT_COST_BYTES);
+	cr_expect_eq(groups[0].deficit,
+	             SCHED_GROUP_QUANTUM_BYTES - SCHED_PKT_COST_BYTES - SCHED_TURN_COST_BYTES);
 	for (int i = 0; i < 3; i++) {
 		cr_assert_eq(sched_next(&sched, SEC), &senders[0].ent);
 		sched_sent(&senders[0].ent, 10, SCHED_UNPACED, SEC);

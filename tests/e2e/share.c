@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * share DEVICE PEER QPS BYTES DEPTH MS: a program with so many connected QPs from one device to the
+ * other, each with DEPTH WRITEs of BYTES outstanding all the time. It says "ready", waits for its
+ * input to end, and after MS milliseconds prints how many bytes were written since, and the time in
+ * ns that process $WEFTD_PID has had of the machine's cores meanwhile.
+ */
+#include <infiniband/verbs.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define BUFFER (1u << 20)
+#define GID_INDEX 1 /* the first address of the conf */
+#define MAX_QPS 4096
+
+struct side {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr;
+	union ibv_gid gid;
+	struct ibv_qp *qp[MAX_QPS];
+};
+
+static struct side sides[2];
+static uint32_t nb_qps, bytes, depth;
+
+static void
+must(int ok, const char *what)
+{
+	if (ok)
+		return;
+	perror(what);
+	exit(1);
+}
+
+static void
+open_side(struct side *s, const char *device)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	void *buffer = aligned_alloc(4096, BUFFER);
+
+	must(list && buffer, "devices");
+	memset(buffer, 7, BUFFER);
+	for (int i = 0; list[i] && !s->ctx; i++) {
+		if (strcmp(ibv_get_device_name(list[i]), device) == 0)
+			s->ctx = ibv_open_device(list[i]);
+	}
+	ibv_free_device_list(list);
+	must(s->ctx && ibv_query_gid(s->ctx, 1, GID_INDEX, &s->gid) == 0, device);
+	s->pd = ibv_alloc_pd(s->ctx);
+	s->cq = ibv_create_cq(s->ctx, (int)(nb_qps * depth), NULL, NULL, 0);
+	must(s->pd && s->cq, "CQ");
+	s->mr = ibv_reg_mr(s->pd, buffer, BUFFER, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	must(s->mr != NULL, "MR");
+}
+
+static struct ibv_qp *
+make_qp(const struct side *s)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = s->cq,
+		.recv_cq = s->cq,
+		.cap = {depth, 1, 1, 1, 0},
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_qp *qp = ibv_create_qp(s->pd, &init);
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
+	                           .port_num = 1,
+	                           .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
+
+	must(qp && ibv_modify_qp(qp, &attr,
+	                         IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+	                                 IBV_QP_ACCESS_FLAGS) == 0,
+	     "QP");
+	return qp;
+}
+
+static void
+connect_qp(struct ibv_qp *qp, const struct ibv_qp *peer, const union ibv_gid *gid)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = IBV_MTU_4096,
+		.dest_qp_num = peer->qp_num,
+		.max_dest_rd_atomic = 1,
+		.min_rnr_timer = 12,
+		.ah_attr = {.is_global = 1,
+	                    .port_num = 1,
+	                    .grh = {.dgid = *gid, .sgid_index = GID_INDEX, .hop_limit = 64}},
+	};
+
+	must(ibv_modify_qp(qp, &attr,
+	                   IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+	                           IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+	                           IBV_QP_MIN_RNR_TIMER) == 0,
+	     "RTR");
+	attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
+	                            .timeout = 20,
+	                            .retry_cnt = 7,
+	                            .rnr_retry = 7,
+	                            .max_rd_atomic = 1};
+	must(ibv_modify_qp(qp, &attr,
+	                   IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+	                           IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC) == 0,
+	     "RTS");
+}
+
+static void
+post(uint32_t i)
+{
+	struct ibv_sge sge = {(uintptr_t)sides[0].mr->addr, bytes, sides[0].mr->lkey};
+	struct ibv_send_wr wr = {
+		.wr_id = i,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = {(uintptr_t)sides[1].mr->addr, sides[1].mr->rkey},
+	};
+	struct ibv_send_wr *bad;
+
+	must(ibv_post_send(sides[0].qp[i], &wr, &bad) == 0, "post");
+}
+
+/* Keep all QPs busy with what has completed. Returns how much that was. */
+static uint64_t
+go_on(void)
+{
+	struct ibv_wc wc[64];
+	uint64_t sum = 0;
+	int n;
+
+	while ((n = ibv_poll_cq(sides[0].cq, 64, wc)) > 0) {
+		for (int i = 0; i < n; i++) {
+			if (wc[i].status != IBV_WC_SUCCESS) {
+				fprintf(stderr, "%s\n", ibv_wc_status_str(wc[i].status));
+				exit(1);
+			}
+			post((uint32_t)wc[i].wr_id);
+		}
+		sum += (uint64_t)n * bytes;
+	}
+	return sum;
+}
+
+static uint64_t
+now_ns(clockid_t clock)
+{
+	struct timespec t = {0};
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static clockid_t
+daemon_clock(void)
+{
+	const char *pid = getenv("WEFTD_PID");
+	clockid_t clock;
+
+	must(pid && clock_getcpuclockid(atoi(pid), &clock) == 0, "WEFTD_PID");
+	return clock;
+}
+
+int
+main(int argc, char **argv)
+{
+	uint64_t sum = 0, end, cpu_ns;
+
+	if (argc != 7)
+		return 2;
+	nb_qps = (uint32_t)atoi(argv[3]);
+	bytes = (uint32_t)atoi(argv[4]);
+	depth = (uint32_t)atoi(argv[5]);
+	must(nb_qps <= MAX_QPS && bytes <= BUFFER, "arguments");
+	for (int i = 0; i < 2; i++)
+		open_side(&sides[i], argv[1 + i]);
+	for (uint32_t i = 0; i < nb_qps; i++) {
+		for (int k = 0; k < 2; k++)
+			sides[k].qp[i] = make_qp(&sides[k]);
+		for (int k = 0; k < 2; k++)
+			connect_qp(sides[k].qp[i], sides[!k].qp[i], &sides[!k].gid);
+	}
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+	for (uint32_t i = 0; i < nb_qps * depth; i++)
+		post(i % nb_qps);
+	cpu_ns = now_ns(daemon_clock());
+	end = now_ns(CLOCK_MONOTONIC) + (uint64_t)atoi(argv[6]) * 1000000;
+	while (now_ns(CLOCK_MONOTONIC) < end) {
+		sum += go_on();
+		/* Queues are deep: whoever shares the core, the daemon as well, gets it. */
+		nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+	}
+	cpu_ns = now_ns(daemon_clock()) - cpu_ns;
+	printf("%llu %llu\n", (unsigned long long)sum, (unsigned long long)cpu_ns);
+	return 0;
+}
