@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=sh
 # A guest with a NIC on a tap of this network namespace: boot, commands, end. Needs e2e/lib.sh.
-# shellcheck disable=SC2154 # its e2e_dir
+# shellcheck disable=SC2154 # its e2e_dir and e2e_limit
 #
 # The processor is emulated (TCG): no /dev/kvm is needed and every machine shows the same, at the
 # emulator's speed. The NIC offloads nothing, so that the tap carries what a wire would.
@@ -56,6 +56,17 @@ guest_start() {
 	echo "$@" | timeout $(($1 + 5)) busybox nc -w 5 "$guest_ip" 1000 >"$guest_file" 2>/dev/null &
 	guest_job=$!
 	e2e_pids="$e2e_pids $guest_job"
+}
+
+# guest_says FILE WORD: until the output that guest_start sends there has a line that begins so, or has
+# ended.
+guest_says() {
+	e2e_tries=0
+	until grep "^$2" "$1" >/dev/null || [ $e2e_tries = $((e2e_limit * 20)) ]; do
+		e2e_signal 0 "$guest_job" || return
+		sleep 0.05
+		e2e_tries=$((e2e_tries + 1))
+	done
 }
 
 # guest_end FILE JOB: waits for it and returns its exit code (137: ended at that time; 125: the guest

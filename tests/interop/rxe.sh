@@ -73,7 +73,7 @@ each_mtu() {
 # is_waiting: the server of peer's 'outlive' has its client, and lets it ask for a while.
 is_waiting() {
 	e2e_tries=0
-	until grep -q '^waiting' "$e2e_dir/server" || [ $e2e_tries = 400 ]; do
+	until grep -q '^waiting' "$e2e_dir/server" || [ $e2e_tries = $((e2e_limit * 20)) ]; do
 		sleep 0.05
 		e2e_tries=$((e2e_tries + 1))
 	done
