@@ -71,6 +71,21 @@ if [ "$(id -u)" = 0 ] && (as_nobody test -x "$WEFT_MISUSE") 2>/dev/null &&
 		"join that group, or see 'group' in weft.conf" "no permission for the socket"
 	(as_nobody "$WEFT_RUN" true) >"$e2e_dir/client" 2>&1
 	says "$e2e_dir/client" 'loopback.sock: no permission' 'join that group' "the same to weft-run"
+	# Any Ethernet interface will do: it is not touched.
+	interface=$(grep -lx 1 /sys/class/net/*/type | cut -d/ -f5 | head -n 1)
+	mkdir "$e2e_dir/nobody"
+	chown 65534:65534 "$e2e_dir/nobody"
+	printf '[nic far0]\nport = af_packet:%s\n' "$interface" >"$e2e_dir/far.conf"
+	(
+		WEFT_RUNTIME_DIR=$e2e_dir/nobody
+		as_nobody timeout 20 "$WEFTD" "$e2e_dir/far.conf"
+	) >"$e2e_dir/client" 2>&1
+	if [ -n "$interface" ]; then
+		says "$e2e_dir/client" "$interface: .*not permitted" 'it needs CAP_NET_RAW' \
+			"no permission for an interface"
+	else
+		verdict 0 "no permission for an interface # SKIP there is no Ethernet interface"
+	fi
 	chmod 700 "$e2e_dir"
 else
 	verdict 0 "no permission # SKIP needs root, and a build that every user may read"
