@@ -68,6 +68,9 @@ struct weft_cq {
 	uint32_t nb_cqe;
 	_Atomic uint32_t nb_qps;
 	struct weft_channel *channel; /**< NULL = none */
+	/** ring.shm for who sleeps on the channel; NULL until the CQ is whole */
+	_Atomic(struct shm_cq *) shared;
+	bool told_dead; /**< its channel told, and nothing was flushed since; guarded by obj_lock */
 };
 
 struct weft_srq {
@@ -199,7 +202,7 @@ int client_channel_init(struct weft_channel *channel, struct weft *weft);
 int client_channel_fini(struct weft_channel *channel);
 /**
  * The next CQ that was notified; counted in its nb_comp_events. After the daemon's death each armed
- * CQ comes once, so that its flushed requests are polled; then -ENODEV.
+ * CQ comes once, so that its flushed requests are polled, and again if some were; then -ENODEV.
  */
 int client_channel_next(struct weft_channel *channel, struct weft_cq **cq);
 

@@ -25,6 +25,7 @@ take_cq_ring(struct weft_cq *cq, const struct ctl_cq *msg)
 		.tail = head,
 	};
 	cq->nb_cqe = msg->nb_cqe;
+	atomic_store(&cq->shared, shm);
 	return 0;
 }
 
@@ -149,6 +150,8 @@ client_cq_flush(struct weft_cq *cq, struct shm_cqe *cqe)
 	pthread_mutex_lock(&cq->weft->obj_lock);
 	for (struct weft_qp *qp = cq->weft->qps; qp && !found; qp = qp->next)
 		found = flush_qp(cq, qp, cqe);
+	if (found)
+		cq->told_dead = false;
 	pthread_mutex_unlock(&cq->weft->obj_lock);
 	return found;
 }

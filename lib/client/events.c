@@ -113,7 +113,11 @@ client_channel_fini(struct weft_channel *channel)
 	return 0;
 }
 
-/** A CQ of a channel whose daemon died and that still waits for its notification. */
+/**
+ * A CQ of a channel whose daemon died and that still waits for its notification. One that is armed
+ * again and again comes only as long as there is something to poll: who sleeps in a loop must come
+ * to an end.
+ */
 static struct weft_cq *
 next_armed(struct weft_channel *channel)
 {
@@ -122,10 +126,15 @@ next_armed(struct weft_channel *channel)
 	for (uint32_t i = 0; i < weft->nb_slots; i++) {
 		struct client_obj *obj = atomic_load(&weft->slots[i].obj);
 		struct weft_cq *cq = (struct weft_cq *)obj;
+		struct shm_cq *shm;
 
-		if (obj && obj->kind == CLIENT_CQ && cq->channel == channel &&
-		    atomic_exchange(&cq->ring.shm->armed, SHM_ARM_NONE) != SHM_ARM_NONE)
+		if (!obj || obj->kind != CLIENT_CQ || cq->channel != channel || cq->told_dead)
+			continue;
+		shm = atomic_load(&cq->shared);
+		if (shm && atomic_exchange(&shm->armed, SHM_ARM_NONE) != SHM_ARM_NONE) {
+			cq->told_dead = true;
 			return cq;
+		}
 	}
 	return NULL;
 }

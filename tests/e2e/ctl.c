@@ -184,6 +184,22 @@ daemon_end(void)
 	return status == 0 && rmdir(dir) == 0;
 }
 
+void
+daemon_kill(void)
+{
+	const struct dirent *entry;
+	DIR *d;
+
+	kill(daemon_pid, SIGKILL);
+	waitpid(daemon_pid, NULL, 0);
+	d = opendir(dir);
+	while (d && (entry = readdir(d)))
+		unlinkat(dirfd(d), entry->d_name, 0);
+	if (d)
+		closedir(d);
+	rmdir(dir);
+}
+
 uint32_t
 daemon_fds(void)
 {

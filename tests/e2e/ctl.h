@@ -21,6 +21,8 @@ void daemon_begin(void);
 void daemon_begin_with(const char *lines);
 /** SIGTERM; true if it ended with 0 and left nothing behind. */
 bool daemon_end(void);
+/** SIGKILL; what it left behind is removed. */
+void daemon_kill(void);
 bool daemon_alive(void);
 /** SIGSTOP, or SIGCONT. */
 void daemon_pause(bool on);

@@ -93,6 +93,31 @@ Test(death, a_sleeper_gets_each_armed_cq_and_then_the_end)
 	client_close(weft);
 }
 
+Test(death, a_sleeper_in_a_loop_comes_to_the_end)
+{
+	struct weft_cq *got;
+	struct shm_cqe cqe;
+
+	start();
+	post(1, 11);
+	fake_kill(&daemon_);
+	cr_expect_not(client_alive(weft));
+	ring_cq_arm(&cq.ring, SHM_ARM_ANY);
+	cr_assert_eq(client_channel_next(&channel, &got), 0);
+	cr_expect(client_cq_flush(&cq, &cqe));
+	/* There may be more: it is told once more. */
+	ring_cq_arm(&cq.ring, SHM_ARM_ANY);
+	cr_assert_eq(client_channel_next(&channel, &got), 0);
+	cr_expect(client_cq_flush(&cq, &cqe));
+	cr_expect_not(client_cq_flush(&cq, &cqe));
+	ring_cq_arm(&cq.ring, SHM_ARM_ANY);
+	cr_assert_eq(client_channel_next(&channel, &got), 0);
+	cr_expect_not(client_cq_flush(&cq, &cqe));
+	ring_cq_arm(&cq.ring, SHM_ARM_ANY);
+	cr_expect_eq(client_channel_next(&channel, &got), -ENODEV);
+	client_close(weft);
+}
+
 Test(death, is_one_fatal_event_and_then_the_end)
 {
 	struct client_event event;
