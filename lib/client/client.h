@@ -25,6 +25,8 @@ struct mem_use;
  */
 #define CLIENT_SPINS 4
 #define CLIENT_LOOK_EVERY 1024
+/** Where others want the cores, a yield takes milliseconds: time between two looks then. */
+#define CLIENT_LOOK_NS UINT64_C(20000000)
 
 /** What an event can be about. */
 enum client_kind { CLIENT_NONE, CLIENT_CQ, CLIENT_SRQ, CLIENT_QP };
@@ -111,7 +113,8 @@ struct weft {
 	char name[WEFT_NAME_LEN + 1];
 	pthread_mutex_t ctl_lock; /**< one request at a time */
 
-	_Atomic bool dead; /**< the daemon is gone */
+	_Atomic bool dead;          /**< the daemon is gone */
+	_Atomic uint64_t looked_ns; /**< last look after the daemon of an idle poll */
 	bool told_fatal;
 	pthread_mutex_t obj_lock;  /**< guards what follows */
 	struct client_slot *slots; /**< CLIENT_MAX_OBJS */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <time.h>
 
 #include "client.h"
 #include "cpu.h"
@@ -91,10 +92,26 @@ client_cq_fini(struct weft_cq *cq)
 	return 0;
 }
 
+/** Whether nobody has looked after the daemon for a while; then the caller does. */
+static bool
+is_time_to_look(struct weft *weft)
+{
+	struct timespec t;
+	uint64_t now_ns;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	now_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	if (now_ns - atomic_load_explicit(&weft->looked_ns, memory_order_relaxed) < CLIENT_LOOK_NS)
+		return false;
+	atomic_store_explicit(&weft->looked_ns, now_ns, memory_order_relaxed);
+	return true;
+}
+
 void
 client_cq_idle(struct weft_cq *cq, uint32_t nb_idle)
 {
-	if (nb_idle % CLIENT_LOOK_EVERY == 0)
+	if (nb_idle % CLIENT_LOOK_EVERY == 0 ||
+	    (nb_idle >= CLIENT_SPINS && is_time_to_look(cq->weft)))
 		client_alive(cq->weft);
 	else if (nb_idle >= CLIENT_SPINS)
 		sched_yield();
