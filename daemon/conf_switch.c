@@ -27,10 +27,12 @@ read_ports(struct conf_reader *r, const struct conf_key *key, void *obj, const c
 {
 	struct conf_switch *sw = obj;
 	char text[CONF_LINE_MAX], *rest = NULL;
+	bool is_empty = true;
 
 	(void)key;
 	snprintf(text, sizeof(text), "%s", value);
 	for (char *word = next_port(text, &rest); word; word = next_port(NULL, &rest)) {
+		is_empty = false;
 		if (sw->nb_ports == CONF_MAX_PORTS) {
 			conf_error(r, r->line, "more than %d ports", CONF_MAX_PORTS);
 			return;
@@ -38,6 +40,9 @@ read_ports(struct conf_reader *r, const struct conf_key *key, void *obj, const c
 		if (conf_port(r, word, &sw->ports[sw->nb_ports]))
 			sw->nb_ports++;
 	}
+	/* A value may be nothing but a comment. */
+	if (is_empty)
+		conf_error(r, r->line, "no port is named: 'ports = ring:NAME, ...'");
 	sw->has_ports = true;
 }
 
