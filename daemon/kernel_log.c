@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "event.h"
 #include "log.h"
 
 void
@@ -14,7 +15,7 @@ kernel_log_iface(const char *name, const char *ifname, const struct nic_iface *b
 	const uint8_t *m = now->mac;
 
 	if (now->is_up != before->is_up)
-		log_info("%s: %s is %s", name, ifname, now->is_up ? "up" : "down");
+		event_tell(EVENT_LINK, name, "%s is %s", ifname, now->is_up ? "up" : "down");
 	if (now->ip_mtu_bytes != before->ip_mtu_bytes)
 		log_info("%s: MTU %u, path MTU %u", name, now->ip_mtu_bytes,
 		         mtu_bytes(nic_mtu_code(now->ip_mtu_bytes)));
@@ -51,11 +52,11 @@ kernel_log_gids(const char *name, const struct gid_table *before, const struct g
 			continue;
 		if (old) {
 			gid_text(before, i, text, sizeof(text));
-			log_info("%s: %s has left", name, text);
+			event_tell(EVENT_GID, name, "%s has left", text);
 		}
 		if (new) {
 			gid_text(now, i, text, sizeof(text));
-			log_info("%s: %s", name, text);
+			event_tell(EVENT_GID, name, "%s", text);
 		}
 	}
 }

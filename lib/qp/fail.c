@@ -251,6 +251,22 @@ explain_once(struct qp *qp, enum qp_reason why, uint64_t psn)
 	           remedy_text[why] ? "; " : "", remedy_text[why] ? remedy_text[why] : "");
 }
 
+/* What has a counter beside the log's line. */
+static void
+count_failure(struct nic_stats *stats, enum qp_reason why)
+{
+	static const size_t counters[QP_REASON_NB] = {
+		[QP_REASON_NAK_INVALID] = offsetof(struct nic_stats, req_remote_invalid_request),
+		[QP_REASON_NAK_ACCESS] = offsetof(struct nic_stats, req_remote_access_errors),
+		[QP_REASON_REQ_ACCESS] = offsetof(struct nic_stats, resp_remote_access_errors),
+		[QP_REASON_LOCAL_LENGTH] = offsetof(struct nic_stats, resp_local_length_error),
+	};
+
+	static_assert(offsetof(struct nic_stats, rx_packets) == 0, "0 is none of them");
+	if (counters[why])
+		++*(uint64_t *)(void *)((char *)stats + counters[why]);
+}
+
 static void
 enter_error(struct qp *qp, enum qp_reason why, uint64_t psn)
 {
@@ -274,6 +290,9 @@ fail_both(struct qp *qp, enum qp_reason why, uint8_t send_status, uint8_t recv_s
 	if (qp->state == SHM_QPS_ERR || qp->state == SHM_QPS_RESET)
 		return;
 	enter_error(qp, why, psn);
+	/* A send that is too long is no responder's matter. */
+	if (why != QP_REASON_LOCAL_LENGTH || recv_status)
+		count_failure(&qp->nic->stats, why);
 	blame(qp, send_status, recv_status);
 	flush_sends(qp);
 	flush_recvs(qp);

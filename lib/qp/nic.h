@@ -64,6 +64,9 @@ struct nic_stats {
 	uint64_t no_memory;           /**< the system had none: work waits, an answer is lost */
 	uint64_t retransmits;         /**< packets sent again */
 	uint64_t np_cnp_sent, rp_cnp_handled, np_ecn_marked_roce_packets;
+	/* QPs that failed, by what the peer or we found */
+	uint64_t req_remote_invalid_request, req_remote_access_errors;
+	uint64_t resp_local_length_error, resp_remote_access_errors;
 	uint64_t req_cqe_error, req_cqe_flush_error, resp_cqe_error, resp_cqe_flush_error;
 	uint64_t bad[WIRE_BAD_NB]; /**< by enum wire_bad */
 	uint64_t drop[DROP_NB];

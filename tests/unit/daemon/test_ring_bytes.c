@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "ring_bytes.h"
@@ -45,46 +42,4 @@ Test(ring_bytes, what_does_not_fit_changes_nothing)
 	cr_expect(ring_bytes_get(&ring, &head, sizeof(head), got, sizeof(got)));
 	cr_expect_not(ring_bytes_get(&ring, &head, sizeof(head), got, sizeof(got)));
 	ring_bytes_fini(&ring);
-}
-
-enum { NB = 100000 };
-static struct ring_bytes shared;
-static _Atomic uint32_t nb_refused;
-
-static void *
-put_all(void *arg)
-{
-	uint8_t body[100];
-
-	(void)arg;
-	for (uint32_t i = 0; i < NB; i++) {
-		memset(body, (int)i, sizeof(body));
-		while (!ring_bytes_put(&shared, &i, sizeof(i), body, i % 100)) {
-			nb_refused++;
-			sched_yield();
-		}
-	}
-	return NULL;
-}
-
-Test(ring_bytes, two_threads_agree)
-{
-	uint8_t got[100];
-	pthread_t thread;
-	uint32_t i = 0, head = 0;
-
-	cr_assert(ring_bytes_init(&shared, 1024));
-	cr_assert_eq(pthread_create(&thread, NULL, put_all, NULL), 0);
-	while (i < NB) {
-		if (!ring_bytes_get(&shared, &head, sizeof(head), got, sizeof(got))) {
-			sched_yield();
-			continue;
-		}
-		cr_assert_eq(head, i);
-		if (i % 100)
-			cr_assert_eq(got[i % 100 - 1], (uint8_t)i);
-		i++;
-	}
-	pthread_join(thread, NULL);
-	ring_bytes_fini(&shared);
 }

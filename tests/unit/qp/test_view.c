@@ -172,6 +172,9 @@ Test(view, a_failed_qp_says_why)
 	cr_expect_eq(v.reason, QP_REASON_NAK_ACCESS);
 	cr_expect(strstr(v.why, "refused access"), "%s", v.why);
 	cr_expect_eq(v.dest_qpn, b.qp->qpn, "whom it talked to is still known");
+	cr_expect_eq(w.nic[0]->stats.req_remote_access_errors, 1);
+	cr_expect_eq(w.nic[1]->stats.resp_remote_access_errors, 1);
+	cr_expect_eq(w.nic[0]->stats.resp_remote_access_errors, 0);
 	close_pair();
 }
 
