@@ -68,16 +68,15 @@ verdict $? "tcpdump reads it" "$(sed -n 2p "$e2e_dir/client" | cut -c 1-80)"
 
 capture --packets 10 --snaplen 64 capture sw0/1 "$e2e_dir/x.pcapng"
 pair ib_write_bw -s 4096 -n 500
-wait $capture_pid
-[ $? = 0 ] && file 'names == ["sw0/0", "sw0/1"] and len(packets) == 10 and
+wait $capture_pid && file 'names == ["sw0/0", "sw0/1"] and len(packets) == 10 and
 	all(p[0] == 1 and p[3] <= 64 for p in packets) and any(p[2] > 4096 for p in packets)'
 verdict $? "a port of a switch, 10 packets, cut" "$(tail -n 1 "$e2e_dir/client" | cut -c 1-80)"
 
 capture --seconds 1 capture sw0 "$e2e_dir/x.pcapng"
 wait $capture_pid
 verdict $? "one second" "$(cat "$e2e_dir/told")"
-timeout 20 "$WEFTCTL" --seconds 1 capture weft0 - >"$e2e_dir/x.pcapng" 2>"$e2e_dir/told"
-[ $? = 0 ] && file 'names == ["weft0"]'
+timeout 20 "$WEFTCTL" --seconds 1 capture weft0 - >"$e2e_dir/x.pcapng" 2>"$e2e_dir/told" &&
+	file 'names == ["weft0"]'
 verdict $? "to standard output"
 
 # Readers that stall or vanish: traffic goes on, and the place is free again.

@@ -47,8 +47,7 @@ ends() {
 e2e_start
 ctl drain $dev1
 says 0 "an idle NIC" "^weft1: drained after [0-9]+ ms, nothing was cut off"
-(run_for 20 ibv_rc_pingpong -d $dev1 -g "$gid1" -p $((e2e_port + 1))) >"$e2e_dir/client" 2>&1
-[ $? != 0 ]
+! (run_for 20 ibv_rc_pingpong -d $dev1 -g "$gid1" -p $((e2e_port + 1))) >"$e2e_dir/client" 2>&1
 verdict $? "a drained NIC takes no program" "$(tail -n 1 "$e2e_dir/client")"
 (run ibv_devinfo -d $dev0) >"$e2e_dir/client" 2>&1
 verdict $? "the other one does"
