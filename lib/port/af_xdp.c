@@ -27,13 +27,19 @@
  */
 
 #define CHUNK_BYTES 4096
-/* Of each queue in, and of the one queue out. Our choice: a full window. */
-#define RING_CHUNKS 1024
 /*
- * Places of a ring that we fill. The kernel hands a frame on before it says that it has taken its
+ * Of each queue in: as many as DPDK's net_af_xdp has. A veth pair does not hold its sender back, so
+ * where cores are few it is the frames that fit here which a worker finds when it runs again.
+ */
+#define RX_CHUNKS 2048
+/* Of the one queue out. Our choice: a full window. */
+#define TX_CHUNKS 1024
+/*
+ * Places of rings that we fill. The kernel hands a frame on before it says that it has taken its
  * chunk out of the ring, so that a chunk can be in there twice.
  */
-#define RING_PLACES (2 * RING_CHUNKS)
+#define FILL_PLACES (2 * RX_CHUNKS)
+#define TX_PLACES (2 * TX_CHUNKS)
 /* When to try again if the kernel took only a part of what is sent. */
 #define TX_RETRY_NS 50000
 /* Descriptors that one kick moves in copy mode. Source: the kernel's xsk.c, TX_BATCH_SIZE. */
@@ -61,7 +67,7 @@ struct af_xdp_port {
 	uint32_t next_queue; /* where the next burst begins */
 	/* out */
 	struct xsk_ring_prod tx;
-	uint64_t free_chunks[RING_CHUNKS];
+	uint64_t free_chunks[TX_CHUNKS];
 	uint32_t nb_free;
 	uint64_t retry_ns;
 };
@@ -137,7 +143,7 @@ static void
 tx_reclaim(struct af_xdp_port *ap)
 {
 	struct xsk_ring_cons *sent = &ap->queues[0].sent;
-	uint32_t at, n = xsk_ring_cons__peek(sent, RING_CHUNKS - ap->nb_free, &at);
+	uint32_t at, n = xsk_ring_cons__peek(sent, TX_CHUNKS - ap->nb_free, &at);
 
 	for (uint32_t i = 0; i < n; i++)
 		ap->free_chunks[ap->nb_free++] = *xsk_ring_cons__comp_addr(sent, at + i);
@@ -157,7 +163,7 @@ tx_has_left(struct af_xdp_port *ap)
 static void
 tx_kick(struct af_xdp_port *ap, uint64_t now_ns)
 {
-	for (uint32_t i = 0; i < RING_CHUNKS / KICK_FRAMES && tx_has_left(ap); i++) {
+	for (uint32_t i = 0; i < TX_CHUNKS / KICK_FRAMES && tx_has_left(ap); i++) {
 		uint32_t before = *ap->tx.consumer;
 
 		if (send(ap->queues[0].fd, NULL, 0, MSG_DONTWAIT) < 0 && *ap->tx.consumer == before)
@@ -284,8 +290,8 @@ static int
 map_area(struct af_xdp_port *ap, uint32_t nb_queues)
 {
 	const struct xsk_umem_config config = {
-		.fill_size = RING_PLACES, .comp_size = RING_CHUNKS, .frame_size = CHUNK_BYTES};
-	uint32_t nb_chunks = (nb_queues + 1) * RING_CHUNKS;
+		.fill_size = FILL_PLACES, .comp_size = TX_CHUNKS, .frame_size = CHUNK_BYTES};
+	uint32_t nb_chunks = nb_queues * RX_CHUNKS + TX_CHUNKS;
 	void *area;
 
 	ap->area_bytes = (size_t)nb_chunks * CHUNK_BYTES;
@@ -295,9 +301,9 @@ map_area(struct af_xdp_port *ap, uint32_t nb_queues)
 		return -errno;
 	ap->area = area;
 	/* The chunks behind those of all queues are for sending. */
-	for (uint32_t i = 0; i < RING_CHUNKS; i++)
+	for (uint32_t i = 0; i < TX_CHUNKS; i++)
 		ap->free_chunks[ap->nb_free++] =
-			(uint64_t)(nb_queues * RING_CHUNKS + i) * CHUNK_BYTES;
+			(uint64_t)(nb_queues * RX_CHUNKS + i) * CHUNK_BYTES;
 	return xsk_umem__create(&ap->umem, area, ap->area_bytes, &ap->queues[0].fill,
 	                        &ap->queues[0].sent, &config);
 }
@@ -307,8 +313,8 @@ static int
 bind_queue(struct af_xdp_port *ap, uint32_t i)
 {
 	const struct xsk_socket_config config = {
-		.rx_size = RING_CHUNKS,
-		.tx_size = RING_PLACES,
+		.rx_size = RX_CHUNKS,
+		.tx_size = TX_PLACES,
 		.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD,
 		.bind_flags = XDP_USE_NEED_WAKEUP,
 	};
@@ -337,11 +343,11 @@ open_queue(struct af_xdp_port *ap, uint32_t i)
 		return err;
 	ap->nb_queues++;
 	q->fd = xsk_socket__fd(q->socket);
-	reserve(&q->fill, RING_CHUNKS, &at);
-	for (uint32_t k = 0; k < RING_CHUNKS; k++)
+	reserve(&q->fill, RX_CHUNKS, &at);
+	for (uint32_t k = 0; k < RX_CHUNKS; k++)
 		*xsk_ring_prod__fill_addr(&q->fill, at + k) =
-			(uint64_t)(i * RING_CHUNKS + k) * CHUNK_BYTES;
-	xsk_ring_prod__submit(&q->fill, RING_CHUNKS);
+			(uint64_t)(i * RX_CHUNKS + k) * CHUNK_BYTES;
+	xsk_ring_prod__submit(&q->fill, RX_CHUNKS);
 	err = xdp_prog_add_socket(&ap->prog, i, q->fd);
 	return err ? err : kernel_port_wait_for(&ap->kernel, q->fd);
 }

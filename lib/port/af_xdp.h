@@ -33,7 +33,7 @@ struct af_xdp_info {
 
 /**
  * Open an interface. Needs CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF, and memory that may be locked: 4
- * MiB and as much for each receive queue (CAP_IPC_LOCK or RLIMIT_MEMLOCK).
+ * MiB and 8 for each receive queue (CAP_IPC_LOCK or RLIMIT_MEMLOCK).
  *
  * Program and sockets are our own and not those of DPDK's net_af_xdp: the attachment ends with this
  * process, however that ends, and a worker can sleep on the sockets.
