@@ -24,6 +24,13 @@ world() {
 		ip -n weft-perf$side-$$ addr add 10.98.0.1$side/24 dev perf$side
 		ip -n weft-perf$side-$$ link set perf$side mtu 3400 up
 	done
+	for side in 0 1; do
+		e2e_tries=0
+		until ip -n weft-perf$side-$$ -br link show perf$side | grep -q ' UP ' || [ $e2e_tries = 50 ]; do
+			sleep 0.1
+			e2e_tries=$((e2e_tries + 1))
+		done
+	done
 }
 
 # ends PORT0 PORT1 SERVER OPTION...: a client at side 0 and its server at side 1; both must be

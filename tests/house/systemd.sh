@@ -4,7 +4,7 @@
 #   systemd.sh SOURCE_ROOT WEFTD
 set -eu
 src=${1:?usage: systemd.sh SOURCE_ROOT WEFTD}
-weftd=${2:?usage: systemd.sh SOURCE_ROOT WEFTD}
+weftd=$(realpath "${2:?usage: systemd.sh SOURCE_ROOT WEFTD}")
 command -v systemd-analyze >/dev/null 2>&1 || {
 	echo "systemd-analyze is not installed"
 	exit 77

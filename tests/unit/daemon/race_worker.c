@@ -140,7 +140,7 @@ come(void *arg, uint64_t now_ns)
 	struct app *app = arg;
 
 	(void)now_ns;
-	app->client.qps[5] = (struct qp *)(void *)app;
+	bell_set(&app->client, 5, (struct qp *)(void *)app);
 	app->err = worker_add_client(app->worker, &app->client);
 }
 
