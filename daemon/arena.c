@@ -109,6 +109,12 @@ free_pages(struct arena *arena, uint64_t begin, uint64_t end)
 }
 
 void
+arena_leave(struct arena *arena)
+{
+	arena->is_left = true;
+}
+
+void
 arena_free(struct arena *arena, uint64_t offset, uint64_t bytes)
 {
 	struct bitmap used = bitmap_of(arena->used, ARENA_UNITS);
@@ -122,5 +128,6 @@ arena_free(struct arena *arena, uint64_t offset, uint64_t bytes)
 	arena->nb_used -= (uint32_t)nb;
 	if (arena->nb_full > first / 64)
 		arena->nb_full = (uint32_t)(first / 64);
-	free_pages(arena, offset, offset + nb * ARENA_UNIT);
+	if (!arena->is_left)
+		free_pages(arena, offset, offset + nb * ARENA_UNIT);
 }

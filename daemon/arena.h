@@ -2,6 +2,7 @@
 #ifndef WEFT_ARENA_H
 #define WEFT_ARENA_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /**
@@ -28,6 +29,7 @@ struct arena {
 	uint32_t nb_full; /**< words of used without a free unit before the first that may have one
 	                   */
 	uint64_t *used;   /**< bit per unit */
+	bool is_left;     /**< arena_leave was called */
 };
 
 /** @return 0 or a negative errno; the arena is then unchanged. */
@@ -42,6 +44,12 @@ void arena_fini(struct arena *arena);
  * @return        0 or -ENOMEM.
  */
 int arena_alloc(struct arena *arena, uint64_t bytes, uint64_t *offset);
+
+/**
+ * The daemon is about to leave the application: what is freed from now on keeps its contents. From
+ * the rings' indices the application learns what it has to flush itself.
+ */
+void arena_leave(struct arena *arena);
 
 /** Give back what arena_alloc gave; pages that are wholly free return to the system. */
 void arena_free(struct arena *arena, uint64_t offset, uint64_t bytes);

@@ -272,6 +272,8 @@ client_destroy(struct client *client)
 		control_unwatch(control, &client->process);
 		close(client->process.fd);
 	}
+	if (client->device)
+		arena_leave(&client->arena);
 	for (uint32_t kind = 0; kind < OBJ_NB; kind++)
 		obj_destroy_all(client, kind);
 	if (client->device) {

@@ -129,6 +129,17 @@ Test(arena, a_page_stays_while_anything_lies_in_it)
 	cr_expect_eq(resident_bytes(), 0);
 }
 
+Test(arena, keeps_what_it_frees_once_the_daemon_leaves)
+{
+	uint64_t ring = must_alloc(4096);
+
+	memset(arena.base + ring, 7, 4096);
+	arena_leave(&arena);
+	arena_free(&arena, ring, 4096);
+	cr_expect(arena.base[ring] == 7 && arena.base[ring + 4095] == 7,
+	          "the application looks here for what it has to flush");
+}
+
 Test(arena, is_full_when_all_of_it_is_used)
 {
 	uint64_t offset, all;
