@@ -19,6 +19,7 @@ struct link_port {
 	uint64_t now_ns;        /* of the last rx_burst */
 	uint64_t full_ns;       /* since when the ring is full; NEVER_NS = it is not */
 	bool is_stalled;        /* full for too long: what is sent is dropped */
+	bool has_promised_all;  /* the last answer of tx_room */
 	struct link_stats stats;
 };
 
@@ -162,9 +163,8 @@ is_hole(const struct link_port *lp)
 }
 
 static uint32_t
-link_tx_room(struct port *port)
+room_now(struct link_port *lp)
 {
-	struct link_port *lp = (struct link_port *)port;
 	uint32_t room;
 
 	if (!lp->conn || lp->conn->is_broken)
@@ -172,6 +172,16 @@ link_tx_room(struct port *port)
 	room = ring_room(lp);
 	note_room(lp, room);
 	return is_hole(lp) ? UINT32_MAX : room;
+}
+
+static uint32_t
+link_tx_room(struct port *port)
+{
+	struct link_port *lp = (struct link_port *)port;
+	uint32_t room = room_now(lp);
+
+	lp->has_promised_all = room == UINT32_MAX;
+	return room;
 }
 
 static void
@@ -193,16 +203,18 @@ static uint32_t
 link_tx_burst(struct port *port, struct pkt **pkts, uint32_t n, uint64_t now_ns)
 {
 	struct link_port *lp = (struct link_port *)port;
-	uint32_t room = link_tx_room(port);
+	uint32_t room = room_now(lp), nb_in;
 
 	(void)now_ns;
-	n = n < room ? n : room;
-	if (is_hole(lp)) {
-		port->stats.tx_dropped += n;
-	} else {
-		port_count_tx(port, pkts, n);
-		copy_in(lp, pkts, n);
+	/* The peer may have come back to life since tx_room promised any number. */
+	if (!lp->has_promised_all)
+		n = n < room ? n : room;
+	nb_in = is_hole(lp) ? 0 : n < room ? n : room;
+	if (nb_in > 0) {
+		port_count_tx(port, pkts, nb_in);
+		copy_in(lp, pkts, nb_in);
 	}
+	port->stats.tx_dropped += n - nb_in;
 	pkt_free(pkts, n);
 	return n;
 }
