@@ -189,6 +189,7 @@ answer(const char *name, const char *params, struct rte_tel_data *data)
 {
 	char text[128], *rest = NULL, *words[MAX_WORDS] = {NULL};
 	json_t *made = NULL;
+	int err;
 
 	snprintf(text, sizeof(text), "%s", params ? params : "");
 	for (int i = 0; i < MAX_WORDS; i++)
@@ -203,8 +204,9 @@ answer(const char *name, const char *params, struct rte_tel_data *data)
 		fill_array(data, made);
 	else if (json_is_object(made))
 		fill_dict(data, made);
+	err = made && !json_is_null(made) ? 0 : -EINVAL;
 	json_decref(made);
-	return made && !json_is_null(made) ? 0 : -EINVAL;
+	return err;
 }
 
 int

@@ -25,7 +25,7 @@
 #define BURST 32
 /* How often the link is asked for, and a client of memif tries to reach its server. */
 #define LINK_LOOK_NS UINT64_C(10000000)
-#define CONNECT_NS UINT64_C(200000000)
+#define CONNECT_NS UINT64_C(500000000)
 
 struct eth_port {
 	struct port port;
@@ -80,7 +80,11 @@ look_at_link(struct eth_port *ep, uint64_t now_ns)
 	struct rte_eth_link link;
 
 	ep->looked_ns = now_ns;
-	if (ep->reconnects && ep->port.is_down && ep->connect_ns <= now_ns)
+	/* The driver's own thread is in the middle of the last attempt for some milliseconds, and a
+	 * stop would take its memory from under it: each attempt has its time. */
+	if (ep->connect_ns == 0 || !ep->port.is_down)
+		ep->connect_ns = now_ns + CONNECT_NS;
+	else if (ep->reconnects && ep->connect_ns <= now_ns)
 		connect_again(ep, now_ns);
 	ep->port.is_down = !ep->is_started || rte_eth_link_get_nowait(ep->id, &link) != 0 ||
 	                   link.link_status == RTE_ETH_LINK_DOWN;

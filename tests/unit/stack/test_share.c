@@ -93,7 +93,7 @@ run(const struct world_conf *wc, uint8_t type, uint8_t op, uint32_t len, bool al
 }
 
 /* Of a port that both keep busy each has half: with a way there and back in it, 0.4 is required. */
-Test(share, one_qp_beside_hundreds_of_another_client_keeps_its_share, .timeout = 120)
+Test(share, one_qp_beside_hundreds_of_another_client_keeps_its_share)
 {
 	static const struct {
 		const char *what;
@@ -119,7 +119,7 @@ Test(share, one_qp_beside_hundreds_of_another_client_keeps_its_share, .timeout =
 }
 
 /* Requests to nobody, all of whose timers come up at once, over and over. */
-Test(share, timers_of_many_qps_are_the_work_of_many_turns, .timeout = 60)
+Test(share, timers_of_many_qps_are_the_work_of_many_turns)
 {
 	struct world_conf wc = {.nb_pkts = 16384, .depth = 4096};
 	const uint64_t *timeouts;
