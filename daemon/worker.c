@@ -15,47 +15,16 @@
 #include <unistd.h>
 
 #include "cpu.h"
+#include "driven.h"
 #include "engine.h"
-#include "event.h"
+#include "idle.h"
 
-/*
- * What to do with a turn in which nothing was done. Measured on two cores shared with the
- * programs: a loop that only pauses costs the others their time slices (4 ms per message), naps of
- * fixed length cost latency and a quarter of a core, a sleep costs 3 us and nothing while it lasts.
- */
-/* So many idle turns with a pause only, about 1 us: the next message may be on its way already.
- * More of them, 32, held a core that the programs needed: 9.6 us instead of 6.5 for ib_write_lat.
- */
-#define PAUSE_TURNS 4
-/*
- * Then yields, as long as they come back soon. Processes that wait for each other (hosts, a switch,
- * a program that polls) take the core in turns of some ten microseconds: that is as it should be. A
- * yield that took longer gave a whole slice of time to somebody who does not wait for us; then it
- * is better to sleep, and to be woken by a doorbell. Measured with two hosts and a switch in three
- * processes on two cores: with a limit of 50 us they slept after every few dozen packets, and
- * passed half as much.
- */
-#define YIELD_SLOW_NS 1000000
-/* After a slow yield no more yields for so many idle turns, */
-#define YIELD_OFF_TURNS 32
-/* twice as many after each further one, half after each quick one: a hog is there to stay. */
-#define YIELD_OFF_TURNS_MAX 65536
-/* Silence that ends in a sleep, whatever yields cost. */
-#define SILENCE_NS 1000000
 /*
  * A node that waits for room at a port wants a turn at once, and none is of use before there is
  * some. The port wakes us then; but the node may have deadlines as well, so we sleep no longer than
  * this.
  */
 #define BLOCKED_NS 1000000
-/* A deadline that is so near is not slept for: waking up takes as long. */
-#define NEAR_NS 20000
-
-struct worker_node {
-	struct node *node;
-	struct port **ports;
-	struct tap *tap; /* NULL = none */
-};
 
 struct call {
 	void (*fn)(void *arg, uint64_t now_ns);
@@ -65,17 +34,12 @@ struct call {
 
 struct worker {
 	struct worker_conf conf;
-	struct worker_node *nodes;
+	struct driven *nodes;
 	uint32_t nb_nodes;
 	struct bells bells;
-
-	/* idle policy */
-	uint64_t busy_ns;    /* end of the last turn that had work */
-	uint32_t idle_turns; /* since then */
-	uint32_t yield_off;  /* idle turns for which yielding is off */
-	uint32_t yield_cost; /* idle turns that the next slow yield costs */
-	bool slept;          /* before this turn */
-	bool is_blocked;     /* a port had no room in this turn */
+	struct idle idle;
+	bool slept;      /* before this turn */
+	bool is_blocked; /* a port had no room in this turn */
 	int epoll_fd;
 
 	/* from other threads */
@@ -113,67 +77,6 @@ worker_clock_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void
-tell_link(const struct worker_node *wn, uint16_t p, uint64_t now_ns)
-{
-	struct node *node = wn->node;
-	struct port *port = wn->ports[p];
-
-	port->told_down = port->is_down;
-	if (node->nb_ports == 1)
-		event_tell(EVENT_LINK, node->name, "link %s", port->is_down ? "down" : "up");
-	else
-		event_tell(EVENT_LINK, node->name, "link of port %u %s", p,
-		           port->is_down ? "down" : "up");
-	if (node->ops->link)
-		node->ops->link(node, p, !port->is_down, now_ns);
-}
-
-/*
- * One turn of a node: what came in, what is due, what goes out. Returns packets moved; is_blocked
- * is set if a port has no room.
- */
-static uint32_t
-turn_node(const struct worker_node *wn, bool *is_blocked, uint64_t now_ns)
-{
-	struct node *node = wn->node;
-	struct pkt *pkts[NODE_BURST];
-	uint32_t nb_moved = 0;
-
-	for (uint16_t p = 0; p < node->nb_ports; p++) {
-		struct port *port = wn->ports[p];
-		uint32_t n = port->ops->rx_burst(port, pkts, NODE_BURST, now_ns);
-
-		if (port->is_down != port->told_down)
-			tell_link(wn, p, now_ns);
-		if (n > 0 && wn->tap)
-			wn->tap->frames(wn->tap, p, false, pkts, n, now_ns);
-		if (n > 0)
-			node->ops->receive(node, p, pkts, n, now_ns);
-		nb_moved += n;
-	}
-	node->ops->tick(node, now_ns);
-	for (uint16_t p = 0; p < node->nb_ports; p++) {
-		struct port *port = wn->ports[p];
-		uint32_t room = port->ops->tx_room(port);
-		uint32_t n, taken;
-
-		if (room == 0) {
-			*is_blocked = true;
-			continue;
-		}
-		n = node->ops->send(node, p, pkts, room < NODE_BURST ? room : NODE_BURST, now_ns);
-		if (n == 0)
-			continue;
-		if (wn->tap)
-			wn->tap->frames(wn->tap, p, true, pkts, n, now_ns);
-		taken = port->ops->tx_burst(port, pkts, n, now_ns);
-		assert(taken == n);
-		nb_moved += n;
-	}
-	return nb_moved;
-}
-
 /* When somebody wants a turn by himself; up to now_ns = at once. */
 static uint64_t
 next_deadline(const struct worker *w, uint64_t now_ns)
@@ -183,19 +86,10 @@ next_deadline(const struct worker *w, uint64_t now_ns)
 	if (w->is_blocked && next > now_ns + BLOCKED_NS)
 		next = now_ns + BLOCKED_NS;
 	for (uint32_t i = 0; i < w->nb_nodes; i++) {
-		const struct worker_node *wn = &w->nodes[i];
-		uint64_t t = wn->node->ops->next_ns(wn->node);
+		uint64_t t = driven_next_ns(&w->nodes[i], w->is_blocked, now_ns);
 
-		/* A turn at once is just what did not help. */
-		if (t < next && !(w->is_blocked && t <= now_ns))
+		if (t < next)
 			next = t;
-		for (uint16_t p = 0; p < wn->node->nb_ports; p++) {
-			struct port *port = wn->ports[p];
-
-			t = port->ops->next_ns ? port->ops->next_ns(port) : NEVER_NS;
-			if (t < next)
-				next = t;
-		}
 	}
 	return next;
 }
@@ -214,20 +108,13 @@ take_call(struct worker *w, uint64_t now_ns)
 	return true;
 }
 
-/* Tell the ports that we are about to sleep, or did. Returns whether frames wait in one. */
 static bool
-ports_doze(struct worker *w, bool dozing)
+nodes_doze(const struct worker *w, bool dozing)
 {
 	bool waiting = false;
 
-	for (uint32_t i = 0; i < w->nb_nodes; i++) {
-		for (uint16_t p = 0; p < w->nodes[i].node->nb_ports; p++) {
-			struct port *port = w->nodes[i].ports[p];
-
-			if (port->ops->doze)
-				waiting |= port->ops->doze(port, dozing);
-		}
-	}
+	for (uint32_t i = 0; i < w->nb_nodes; i++)
+		waiting |= driven_doze(&w->nodes[i], dozing);
 	return waiting;
 }
 
@@ -244,7 +131,7 @@ sleep_until(struct worker *w, uint64_t deadline_ns)
 	w->stats.sleeps++;
 	bells_need_wake(&w->bells, true);
 	atomic_store_explicit(&w->asleep, true, memory_order_relaxed);
-	waiting = ports_doze(w, true);
+	waiting = nodes_doze(w, true);
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!waiting && !bells_rung(&w->bells) && !atomic_load(&w->call) &&
 	    !atomic_load(&w->stop)) {
@@ -258,25 +145,8 @@ sleep_until(struct worker *w, uint64_t deadline_ns)
 	}
 	atomic_store_explicit(&w->asleep, false, memory_order_relaxed);
 	bells_need_wake(&w->bells, false);
-	ports_doze(w, false);
+	nodes_doze(w, false);
 	w->slept = true;
-}
-
-/* Give up the core, and learn from how long it was away. */
-static void
-yield(struct worker *w, uint64_t now_ns)
-{
-	w->stats.yields++;
-	sched_yield();
-	/* Since the turn began: the turn itself takes a fraction of a microsecond. */
-	if (worker_clock_ns() - now_ns > YIELD_SLOW_NS) {
-		w->stats.slow_yields++;
-		w->yield_off = w->yield_cost;
-		if (w->yield_cost < YIELD_OFF_TURNS_MAX)
-			w->yield_cost *= 2;
-	} else if (w->yield_cost > YIELD_OFF_TURNS) {
-		w->yield_cost /= 2;
-	}
 }
 
 /* A turn had nothing to do. */
@@ -286,20 +156,22 @@ idle(struct worker *w, uint64_t now_ns)
 	uint64_t next_ns = next_deadline(w, now_ns);
 
 	w->stats.idle_turns++;
-	w->idle_turns++;
-	if (w->yield_off > 0)
-		w->yield_off--;
-	if (next_ns <= now_ns) {
-		if (!w->conf.poll)
-			sched_yield();
-		return;
-	}
-	if (w->conf.poll || w->idle_turns <= PAUSE_TURNS || next_ns - now_ns < NEAR_NS) {
+	switch (idle_next(&w->idle, now_ns, next_ns)) {
+	case IDLE_PAUSE:
 		cpu_relax();
-	} else if (w->yield_off == 0 && now_ns - w->busy_ns < SILENCE_NS) {
-		yield(w, now_ns);
-	} else {
+		break;
+	case IDLE_STEP_ASIDE:
+		sched_yield();
+		break;
+	case IDLE_YIELD:
+		sched_yield();
+		/* Since the turn began: the turn itself takes a fraction of a microsecond. */
+		w->stats.slow_yields += idle_yielded(&w->idle, worker_clock_ns() - now_ns);
+		w->stats.yields++;
+		break;
+	case IDLE_SLEEP:
 		sleep_until(w, next_ns);
+		break;
 	}
 }
 
@@ -317,14 +189,12 @@ run(struct worker *w)
 		w->slept = false;
 		w->is_blocked = false;
 		for (uint32_t i = 0; i < w->nb_nodes; i++)
-			work += turn_node(&w->nodes[i], &w->is_blocked, now_ns);
+			work += driven_turn(&w->nodes[i], &w->is_blocked, now_ns);
 		w->stats.turns++;
-		if (work > 0) {
-			w->busy_ns = now_ns;
-			w->idle_turns = 0;
-		} else {
+		if (work > 0)
+			idle_busy(&w->idle, now_ns);
+		else
 			idle(w, now_ns);
-		}
 	}
 }
 
@@ -363,7 +233,7 @@ worker_create(const struct worker_conf *conf)
 	if (!w)
 		return NULL;
 	w->conf = *conf;
-	w->yield_cost = YIELD_OFF_TURNS;
+	idle_init(&w->idle, conf->poll);
 	pthread_mutex_init(&w->caller, NULL);
 	sem_init(&w->started, 0, 0);
 	w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -394,13 +264,13 @@ worker_destroy(struct worker *w)
 int
 worker_add_node(struct worker *w, struct node *node, struct port **ports)
 {
-	struct worker_node *p = realloc(w->nodes, (w->nb_nodes + 1) * sizeof(*p));
+	struct driven *p = realloc(w->nodes, (w->nb_nodes + 1) * sizeof(*p));
 
 	assert(!w->running);
 	if (!p)
 		return -ENOMEM;
 	w->nodes = p;
-	w->nodes[w->nb_nodes++] = (struct worker_node){.node = node, .ports = ports};
+	w->nodes[w->nb_nodes++] = (struct driven){.node = node, .ports = ports};
 	for (uint16_t i = 0; i < node->nb_ports; i++) {
 		const struct port *port = ports[i];
 		int fd = port->ops->wait_fd ? port->ops->wait_fd(port) : -1;
@@ -487,7 +357,7 @@ worker_del_client(struct worker *w, struct bell_client *client)
 	bells_del(&w->bells, client);
 }
 
-static struct worker_node *
+static struct driven *
 find_node(struct worker *w, const struct node *node)
 {
 	for (uint32_t i = 0; i < w->nb_nodes; i++) {
@@ -501,21 +371,21 @@ find_node(struct worker *w, const struct node *node)
 int
 worker_tap(struct worker *w, const struct node *node, struct tap *tap)
 {
-	struct worker_node *wn = find_node(w, node);
+	struct driven *d = find_node(w, node);
 
-	if (wn->tap)
+	if (d->tap)
 		return -EBUSY;
-	wn->tap = tap;
+	d->tap = tap;
 	return 0;
 }
 
 void
 worker_untap(struct worker *w, const struct node *node, struct tap *tap)
 {
-	struct worker_node *wn = find_node(w, node);
+	struct driven *d = find_node(w, node);
 
-	if (wn->tap == tap)
-		wn->tap = NULL;
+	if (d->tap == tap)
+		d->tap = NULL;
 }
 
 const struct worker_stats *

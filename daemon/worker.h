@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "bell.h"
+#include "driven.h"
 #include "node.h"
 #include "port.h"
 #include "stat.h"
@@ -44,13 +45,6 @@ extern const struct stat_desc worker_stat_descs[];
 struct worker *worker_create(const struct worker_conf *conf);
 /** The worker has not been started or was stopped; applications are gone. */
 void worker_destroy(struct worker *worker);
-
-/** Sees the frames of a node as they pass between it and its ports; for captures. */
-struct tap {
-	/** On the worker; frames stay whose they are. is_out: the node sends them. */
-	void (*frames)(struct tap *tap, uint16_t port, bool is_out, struct pkt *const *pkts,
-	               uint32_t n, uint64_t now_ns);
-};
 
 /**
  * Before worker_start: drive this node, whose port i is ports[i].
