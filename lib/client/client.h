@@ -293,7 +293,7 @@ client_qp_received(struct weft_qp *qp, uint32_t nb)
 static inline void
 client_cq_took(struct weft *weft, const struct shm_cqe *cqe)
 {
-	uint32_t idx = (uint32_t)cqe->cookie, nb;
+	uint32_t idx = (uint32_t)cqe->cookie;
 	struct weft_qp *qp;
 
 	if (idx >= CLIENT_MAX_OBJS)
@@ -302,10 +302,9 @@ client_cq_took(struct weft *weft, const struct shm_cqe *cqe)
 	if (!qp || qp->obj.cookie != cqe->cookie || qp->obj.kind != CLIENT_QP)
 		return;
 	if (cqe->op < SHM_WC_RECV) {
-		atomic_store_explicit(&qp->sq.done, cqe->wqe_idx + 1, memory_order_release);
+		ring_wq_done(&qp->sq, cqe->wqe_idx + 1);
 	} else if (!qp->srq) {
-		nb = atomic_load_explicit(&qp->rq.done, memory_order_relaxed);
-		atomic_store_explicit(&qp->rq.done, nb + 1, memory_order_release);
+		ring_wq_done(&qp->rq, atomic_load_explicit(&qp->rq.done, memory_order_relaxed) + 1);
 	}
 }
 

@@ -123,18 +123,15 @@ client_cq_idle(struct weft_cq *cq, uint32_t nb_idle)
 static const void *
 flush_one(struct ring_wq *wq)
 {
-	_Atomic uint32_t *next;
-	uint32_t idx, tail;
+	uint32_t idx;
 
 	if (!wq->shm)
 		return NULL;
-	/* The daemon is dead: its index of an SRQ is ours now. A poster may still move the tail. */
-	next = wq->is_srq ? &wq->shm->ring.head : &wq->done;
-	idx = atomic_load(next);
-	tail = atomic_load(&wq->shm->ring.tail);
-	if (idx == tail || tail - idx > wq->mask + 1)
+	/* From our own indices: a daemon may have died because shared memory was overwritten. */
+	idx = wq->is_srq ? ring_srq_done(wq) : atomic_load(&wq->done);
+	if (idx == ring_wq_tail(wq))
 		return NULL;
-	atomic_store(next, idx + 1);
+	atomic_store(&wq->done, idx + 1);
 	return wq->slots + (size_t)(idx & wq->mask) * wq->stride;
 }
 

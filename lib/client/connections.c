@@ -52,7 +52,7 @@ connections_unlock(void)
 static void
 empty_wq(struct ring_wq *wq)
 {
-	wq->tail = 0;
+	atomic_store(&wq->tail, 0);
 	atomic_store(&wq->done, 0);
 	ring_unlock(&wq->lock);
 }

@@ -57,12 +57,47 @@ struct ring_wq {
 	uint32_t max_wr; /**< requests that may be outstanding; at most the slots */
 	uint32_t max_sge;
 	uint32_t max_inline; /**< bytes; 0 for receive queues */
-	uint32_t tail;       /**< requests published */
+	/** Requests published. Changed under the lock; a flush reads it without. */
+	_Atomic uint32_t tail;
 	/** Requests that are no longer outstanding: polled; of an SRQ: given back, as last seen. */
 	_Atomic uint32_t done;
 	bool is_srq;
 	struct ring_lock lock;
 };
+
+static inline uint32_t
+ring_wq_tail(const struct ring_wq *wq)
+{
+	return atomic_load_explicit(&wq->tail, memory_order_acquire);
+}
+
+/**
+ * Requests before idx are no longer outstanding. What the daemon wrote is believed only between
+ * what was done before and the tail. One thread at a time: who has the queue's CQ.
+ */
+static inline void
+ring_wq_done(struct ring_wq *wq, uint32_t idx)
+{
+	uint32_t tail = ring_wq_tail(wq);
+
+	if (tail - idx < tail - atomic_load_explicit(&wq->done, memory_order_relaxed))
+		atomic_store_explicit(&wq->done, idx, memory_order_release);
+}
+
+/** How far an SRQ's requests were given back, from the daemon's index within the same bounds. */
+static inline uint32_t
+ring_srq_done(struct ring_wq *wq)
+{
+	uint32_t done = atomic_load(&wq->done), head = atomic_load(&wq->shm->ring.head), tail;
+
+	/* A poster and a flush may both be here. */
+	do {
+		tail = ring_wq_tail(wq);
+		if (tail - head >= tail - done)
+			return done;
+	} while (!atomic_compare_exchange_weak(&wq->done, &done, head));
+	return head;
+}
 
 /**
  * The slot of the request that will be the ahead-th behind the tail.
@@ -72,29 +107,32 @@ struct ring_wq {
 static inline void *
 ring_wq_slot(struct ring_wq *wq, uint32_t ahead)
 {
-	uint32_t idx = wq->tail + ahead;
+	uint32_t idx = atomic_load_explicit(&wq->tail, memory_order_relaxed) + ahead;
 
 	/* Acquire: whoever polled the completion has seen that the daemon is through with the slot.
 	 */
 	if (idx - atomic_load_explicit(&wq->done, memory_order_acquire) >= wq->max_wr) {
-		uint32_t head;
-
-		if (!wq->is_srq)
-			return NULL;
-		head = atomic_load_explicit(&wq->shm->ring.head, memory_order_acquire);
-		atomic_store_explicit(&wq->done, head, memory_order_relaxed);
-		if (idx - head >= wq->max_wr)
+		if (!wq->is_srq || idx - ring_srq_done(wq) >= wq->max_wr)
 			return NULL;
 	}
 	return wq->slots + (size_t)(idx & wq->mask) * wq->stride;
+}
+
+/** nb more requests are written; only the daemon doesn't know yet. @return the new tail. */
+static inline uint32_t
+ring_wq_advance(struct ring_wq *wq, uint32_t nb)
+{
+	uint32_t tail = atomic_load_explicit(&wq->tail, memory_order_relaxed) + nb;
+
+	atomic_store_explicit(&wq->tail, tail, memory_order_release);
+	return tail;
 }
 
 /** Hand the next nb slots to the daemon. */
 static inline void
 ring_wq_publish(struct ring_wq *wq, uint32_t nb)
 {
-	wq->tail += nb;
-	atomic_store_explicit(&wq->shm->ring.tail, wq->tail, memory_order_release);
+	atomic_store_explicit(&wq->shm->ring.tail, ring_wq_advance(wq, nb), memory_order_release);
 }
 
 /**
@@ -104,8 +142,7 @@ ring_wq_publish(struct ring_wq *wq, uint32_t nb)
 static inline bool
 ring_wq_publish_quiet(struct ring_wq *wq, uint32_t nb)
 {
-	wq->tail += nb;
-	atomic_store(&wq->shm->ring.tail, wq->tail);
+	atomic_store(&wq->shm->ring.tail, ring_wq_advance(wq, nb));
 	return atomic_load(&wq->shm->need_bell);
 }
 
@@ -113,7 +150,7 @@ ring_wq_publish_quiet(struct ring_wq *wq, uint32_t nb)
 static inline void
 ring_wq_drop(struct ring_wq *wq)
 {
-	atomic_store_explicit(&wq->done, wq->tail, memory_order_release);
+	atomic_store_explicit(&wq->done, ring_wq_tail(wq), memory_order_release);
 }
 
 /** Ring for queue idx, whose tail is published; fd wakes a daemon that sleeps. */
@@ -145,12 +182,19 @@ struct ring_cq {
 	uint32_t tail;  /**< entries published, as last seen */
 };
 
+/** Take over how many entries were published: more than there are slots can't be. */
+static inline void
+ring_cq_see(struct ring_cq *cq, uint32_t tail)
+{
+	cq->tail = tail - cq->head <= cq->mask + 1 ? tail : cq->head;
+}
+
 /** The oldest entry, NULL if there is none. It stays readable until the head is published. */
 static inline struct shm_cqe *
 ring_cq_peek(struct ring_cq *cq)
 {
 	if (cq->head == cq->tail) {
-		cq->tail = atomic_load_explicit(&cq->shm->ring.tail, memory_order_acquire);
+		ring_cq_see(cq, atomic_load_explicit(&cq->shm->ring.tail, memory_order_acquire));
 		if (cq->head == cq->tail)
 			return NULL;
 	}
@@ -193,7 +237,7 @@ ring_cq_arm(struct ring_cq *cq, enum shm_arm arm)
 	else
 		atomic_exchange(&cq->shm->armed, arm);
 	/* Not the acquire load of peek, which the exchange does not order on every CPU. */
-	cq->tail = atomic_load(&cq->shm->ring.tail);
+	ring_cq_see(cq, atomic_load(&cq->shm->ring.tail));
 }
 
 /** Mark all unread entries of a QP: poll skips them. */

@@ -65,6 +65,90 @@ Test(death, everything_outstanding_is_flushed_once)
 	client_close(weft);
 }
 
+/** Everything that two posted pairs left is flushed, once, whatever the shared indices say. */
+static void
+expect_four_flushed(uint32_t rubbish)
+{
+	uint32_t seen = 0;
+	struct shm_cqe cqe;
+
+	for (int n = 0; client_cq_flush(&cq, &cqe); n++) {
+		cr_assert_lt(n, 4, "0x%x", rubbish);
+		cr_assert(cqe.wr_id == 1 || cqe.wr_id == 2 || cqe.wr_id == 11 || cqe.wr_id == 12);
+		seen |= 1u << cqe.wr_id;
+	}
+	cr_expect_eq(seen, 0x1806, "0x%x", rubbish);
+}
+
+Test(death, is_flushed_by_the_programs_own_indices)
+{
+	static const uint32_t rubbish[] = {0, 1, 5, 0x10000, 0x7fffffff, 0x80000000, 0xffffffff};
+
+	for (size_t i = 0; i < sizeof(rubbish) / sizeof(rubbish[0]); i++) {
+		struct shm_ring *rings[3];
+
+		start();
+		rings[0] = &qp.sq.shm->ring;
+		rings[1] = &qp.rq.shm->ring;
+		rings[2] = &cq.ring.shm->ring;
+		post(1, 11);
+		post(2, 12);
+		fake_kill(&daemon_);
+		cr_expect_not(client_alive(weft));
+		for (size_t k = 0; k < 3; k++) {
+			atomic_store(&rings[k]->head, rubbish[i]);
+			atomic_store(&rings[k]->tail, rubbish[i]);
+		}
+		/* What the ring of completions holds by its own account is no more than its slots.
+		 */
+		for (uint32_t n = 0; ring_cq_peek(&cq.ring); n++) {
+			cr_assert_leq(n, cq.ring.mask);
+			ring_cq_pop(&cq.ring);
+		}
+		expect_four_flushed(rubbish[i]);
+		client_close(weft);
+	}
+}
+
+Test(death, requests_of_an_srq_are_flushed_from_where_the_daemon_was)
+{
+	static const struct {
+		uint32_t head, nb_flushed;
+	} rows[] = {{0, 3}, {1, 2}, {3, 0}, {4, 3}, {0x80000000, 3}, {0xffffffff, 3}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint32_t max_wr = 4, max_sge = 1, nb = 0;
+		struct weft_srq srq = {0};
+		struct weft_qp second = {0};
+		struct client_qp_init init = {
+			.type = SHM_QPT_RC, .send_cq = &cq, .recv_cq = &cq, .cap = {4, 0, 1, 0, 0}};
+		struct shm_cqe cqe;
+
+		start();
+		cr_assert_eq(client_srq_init(&srq, weft, 0, &max_wr, &max_sge), 0);
+		init.srq = &srq;
+		cr_assert_eq(client_qp_init(&second, weft, &init), 0);
+		for (uint64_t n = 0; n < 3; n++) {
+			struct shm_recv_wqe *recv = ring_wq_slot(&srq.rq, 0);
+
+			*recv = (struct shm_recv_wqe){.wr_id = n};
+			ring_wq_publish(&srq.rq, 1);
+		}
+		fake_kill(&daemon_);
+		cr_expect_not(client_alive(weft));
+		atomic_store(&srq.rq.shm->ring.head, rows[i].head);
+		atomic_store(&srq.rq.shm->ring.tail, 0x5eed);
+		while (client_cq_flush(&cq, &cqe) && nb < 10)
+			cr_expect_eq(cqe.wr_id, 3 - rows[i].nb_flushed + nb++, "row %zu", i);
+		cr_expect_eq(nb, rows[i].nb_flushed, "row %zu", i);
+		/* There is room for four again, and no request comes twice. */
+		for (uint32_t n = 0; n < max_wr; n++)
+			cr_expect_not_null(ring_wq_slot(&srq.rq, n), "row %zu", i);
+		cr_expect_not(client_cq_flush(&cq, &cqe), "row %zu", i);
+		client_close(weft);
+	}
+}
+
 Test(death, idle_polling_notices_it)
 {
 	start();

@@ -211,6 +211,41 @@ Test(rings, a_lying_tail_does_not_make_forgetting_endless)
 	free(cq.shm);
 }
 
+Test(rings, more_entries_than_slots_are_none)
+{
+	static const struct {
+		uint32_t tail;
+		bool has_one;
+	} rows[] = {{7, false},  {8, true},  {11, true},
+	            {12, false}, {6, false}, {0x80000007, false}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct ring_cq cq = new_cq(7);
+
+		atomic_store(&cq.shm->ring.tail, rows[i].tail);
+		cr_expect_eq(ring_cq_peek(&cq) != NULL, rows[i].has_one, "row %zu", i);
+		ring_cq_arm(&cq, SHM_ARM_ANY);
+		cr_expect_eq(ring_cq_peek(&cq) != NULL, rows[i].has_one, "row %zu", i);
+		free(cq.shm);
+	}
+}
+
+Test(rings, a_lying_completion_gives_back_nothing_that_was_not_posted)
+{
+	static const struct {
+		uint32_t idx, done;
+	} rows[] = {{1, 1}, {5, 5}, {0, 0}, {6, 0}, {0x80000000, 0}, {0xffffffff, 0}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct ring_wq wq = new_wq(8, 0);
+
+		ring_wq_publish(&wq, 5);
+		ring_wq_done(&wq, rows[i].idx);
+		cr_expect_eq(atomic_load(&wq.done), rows[i].done, "row %zu", i);
+		free(wq.shm);
+	}
+}
+
 Test(rings, arming_for_any_is_not_narrowed_to_solicited)
 {
 	struct ring_cq cq = new_cq(0);
