@@ -27,25 +27,78 @@ alloc_ring(size_t header, uint32_t nb_slots, uint32_t stride)
 	return p;
 }
 
-static int
-open_cq(struct local_cq *c, uint32_t depth, uint64_t cookie)
+/* ---- rings ---- */
+
+int
+local_cq_open(struct local_cq *c, uint32_t depth, uint32_t channel, uint64_t cookie)
 {
-	c->nb_slots = pow2(depth);
+	*c = (struct local_cq){.nb_slots = pow2(depth)};
 	c->ring = alloc_ring(SHM_CQ_SLOTS, c->nb_slots, sizeof(struct shm_cqe));
-	c->cq = c->ring ? cq_create(c->ring, c->nb_slots, 0, cookie, NULL) : NULL;
+	c->cq = c->ring ? cq_create(c->ring, c->nb_slots, channel, cookie, NULL) : NULL;
 	return c->cq ? 0 : -ENOMEM;
 }
 
-static int
-open_wq(struct local_wq *q, uint32_t depth, uint32_t stride)
+void
+local_cq_close(struct local_cq *c)
+{
+	if (c->cq) {
+		int err = cq_destroy(c->cq);
+
+		assert(!err);
+	}
+	free(c->ring);
+	*c = (struct local_cq){0};
+}
+
+bool
+local_poll(struct local_cq *c, struct shm_cqe *cqe)
+{
+	if (atomic_load_explicit(&c->ring->ring.tail, memory_order_acquire) == c->head)
+		return false;
+	*cqe = *cq_slot(c->ring, c->nb_slots, c->head);
+	c->head++;
+	atomic_store_explicit(&c->ring->ring.head, c->head, memory_order_release);
+	return true;
+}
+
+int
+local_wq_open(struct local_wq *q, uint32_t depth, uint32_t stride)
 {
 	*q = (struct local_wq){.nb_slots = pow2(depth), .stride = stride};
 	q->ring = alloc_ring(SHM_WQ_SLOTS, q->nb_slots, stride);
 	return q->ring ? 0 : -ENOMEM;
 }
 
+void
+local_wq_close(struct local_wq *q)
+{
+	free(q->ring);
+	*q = (struct local_wq){0};
+}
+
+void
+local_wq_put(struct local_wq *q, const void *wqe, size_t len, const void *rest, size_t rest_len)
+{
+	char *slot =
+		(char *)q->ring + SHM_WQ_SLOTS + (size_t)(q->tail & (q->nb_slots - 1)) * q->stride;
+
+	assert(len + rest_len <= q->stride);
+	memcpy(slot, wqe, len);
+	if (rest_len)
+		memcpy(slot + len, rest, rest_len);
+	q->tail++;
+}
+
+void
+local_wq_publish(struct local_wq *q)
+{
+	atomic_store_explicit(&q->ring->ring.tail, q->tail, memory_order_release);
+}
+
+/* ---- QPs ---- */
+
 static int
-create_qp(struct local_qp *a, const struct local_qp_conf *conf)
+create_qp(struct local_qp *a, struct nic *nic, const struct local_qp_conf *conf)
 {
 	const struct qp_init init = {
 		.type = conf->type,
@@ -62,7 +115,7 @@ create_qp(struct local_qp *a, const struct local_qp_conf *conf)
 		.cookie = conf->cookie,
 	};
 
-	a->qp = qp_create(a->nic, &init);
+	a->qp = qp_create(nic, &init);
 	return a->qp ? 0 : -errno;
 }
 
@@ -71,14 +124,14 @@ local_qp_open(struct local_qp *a, struct nic *nic, const struct local_qp_conf *c
 {
 	int err;
 
-	*a = (struct local_qp){.nic = nic};
-	err = open_cq(&a->cq, 2 * conf->depth, conf->cookie);
+	*a = (struct local_qp){0};
+	err = local_cq_open(&a->cq, 2 * conf->depth, 0, conf->cookie);
 	if (!err)
-		err = open_wq(&a->sq, conf->depth, sq_stride(1, 0));
+		err = local_wq_open(&a->sq, conf->depth, sq_stride(1, 0));
 	if (!err)
-		err = open_wq(&a->rq, conf->depth, rq_stride(1));
+		err = local_wq_open(&a->rq, conf->depth, rq_stride(1));
 	if (!err)
-		err = create_qp(a, conf);
+		err = create_qp(a, nic, conf);
 	if (err)
 		local_qp_close(a);
 	return err;
@@ -89,31 +142,41 @@ local_qp_close(struct local_qp *a)
 {
 	if (a->qp)
 		qp_destroy(a->qp);
-	if (a->cq.cq) {
-		int err = cq_destroy(a->cq.cq);
+	a->qp = NULL;
+	local_cq_close(&a->cq);
+	local_wq_close(&a->sq);
+	local_wq_close(&a->rq);
+}
 
-		assert(!err);
-	}
-	free(a->cq.ring);
-	free(a->sq.ring);
-	free(a->rq.ring);
-	*a = (struct local_qp){0};
+int
+local_qp_to(struct qp *qp, const struct shm_qp_attr *attr, uint8_t state, uint64_t now_ns)
+{
+	enum {
+		INIT_UD = SHM_QP_STATE | SHM_QP_PKEY_INDEX | SHM_QP_PORT | SHM_QP_QKEY,
+		INIT = SHM_QP_STATE | SHM_QP_PKEY_INDEX | SHM_QP_PORT | SHM_QP_ACCESS_FLAGS,
+		RTR_UC = SHM_QP_STATE | SHM_QP_AV | SHM_QP_PATH_MTU | SHM_QP_DEST_QPN |
+		         SHM_QP_RQ_PSN,
+		RTR_RC = RTR_UC | SHM_QP_MAX_DEST_RD_ATOMIC | SHM_QP_MIN_RNR_TIMER,
+		RTS = SHM_QP_STATE | SHM_QP_SQ_PSN,
+		RTS_RC = RTS | SHM_QP_TIMEOUT | SHM_QP_RETRY_CNT | SHM_QP_RNR_RETRY |
+		         SHM_QP_MAX_QP_RD_ATOMIC,
+	};
+	static const uint32_t masks[SHM_QPS_NB][5] = {
+		[SHM_QPS_INIT] = {[SHM_QPT_RC] = INIT, [SHM_QPT_UC] = INIT, [SHM_QPT_UD] = INIT_UD},
+		[SHM_QPS_RTR] =
+			{[SHM_QPT_RC] = RTR_RC, [SHM_QPT_UC] = RTR_UC, [SHM_QPT_UD] = SHM_QP_STATE},
+		[SHM_QPS_RTS] = {[SHM_QPT_RC] = RTS_RC, [SHM_QPT_UC] = RTS, [SHM_QPT_UD] = RTS},
+	};
+	struct shm_qp_attr to = *attr;
+	uint32_t mask = masks[state][qp->type];
+
+	to.state = state;
+	return qp_modify(qp, &to, mask ? mask : SHM_QP_STATE, now_ns);
 }
 
 int
 local_qp_connect(struct local_qp *a, const struct local_peer *peer, uint64_t now_ns)
 {
-	enum {
-		INIT = SHM_QP_STATE | SHM_QP_PKEY_INDEX | SHM_QP_PORT | SHM_QP_ACCESS_FLAGS,
-		RTR = SHM_QP_STATE | SHM_QP_AV | SHM_QP_PATH_MTU | SHM_QP_DEST_QPN | SHM_QP_RQ_PSN |
-		      SHM_QP_MAX_DEST_RD_ATOMIC | SHM_QP_MIN_RNR_TIMER,
-		RTS = SHM_QP_STATE | SHM_QP_SQ_PSN | SHM_QP_TIMEOUT | SHM_QP_RETRY_CNT |
-		      SHM_QP_RNR_RETRY | SHM_QP_MAX_QP_RD_ATOMIC,
-	};
-	static const struct {
-		uint8_t state;
-		uint32_t mask;
-	} steps[] = {{SHM_QPS_INIT, INIT}, {SHM_QPS_RTR, RTR}, {SHM_QPS_RTS, RTS}};
 	struct shm_qp_attr attr = {
 		.path_mtu = peer->path_mtu,
 		.port_num = 1,
@@ -133,12 +196,35 @@ local_qp_connect(struct local_qp *a, const struct local_peer *peer, uint64_t now
 	int err = 0;
 
 	memcpy(attr.av.dgid, peer->gid.b, sizeof(attr.av.dgid));
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !err; i++) {
-		attr.state = steps[i].state;
-		err = qp_modify(a->qp, &attr, steps[i].mask, now_ns);
-	}
+	for (uint8_t state = SHM_QPS_INIT; state <= SHM_QPS_RTS && !err; state++)
+		err = local_qp_to(a->qp, &attr, state, now_ns);
 	return err;
 }
+
+void
+local_put_send(struct local_qp *a, const struct shm_send_wqe *wqe, const struct shm_sge *sge)
+{
+	assert(wqe->nb_sge == 1);
+	local_wq_put(&a->sq, wqe, sizeof(*wqe), sge, sizeof(*sge));
+}
+
+void
+local_put_recv(struct local_qp *a, uint64_t wr_id, const struct shm_sge *sge)
+{
+	const struct shm_recv_wqe wqe = {.wr_id = wr_id, .nb_sge = 1};
+
+	local_wq_put(&a->rq, &wqe, sizeof(wqe), sge, sizeof(*sge));
+}
+
+void
+local_ring(struct local_qp *a, uint64_t now_ns)
+{
+	local_wq_publish(&a->sq);
+	local_wq_publish(&a->rq);
+	qp_doorbell(a->qp, now_ns);
+}
+
+/* ---- memory ---- */
 
 int
 local_mr_open(struct local_mr *m, struct nic *nic, uint32_t pd, void *buf, uint64_t len,
@@ -159,49 +245,4 @@ local_mr_close(struct local_mr *m, struct nic *nic)
 		assert(!err);
 	}
 	*m = (struct local_mr){0};
-}
-
-static void
-put(struct local_wq *q, const void *wqe, size_t len, const struct shm_sge *sge)
-{
-	char *slot =
-		(char *)q->ring + SHM_WQ_SLOTS + (size_t)(q->tail & (q->nb_slots - 1)) * q->stride;
-
-	memcpy(slot, wqe, len);
-	memcpy(slot + len, sge, sizeof(*sge));
-	q->tail++;
-}
-
-void
-local_put_send(struct local_qp *a, const struct shm_send_wqe *wqe, const struct shm_sge *sge)
-{
-	assert(wqe->nb_sge == 1);
-	put(&a->sq, wqe, sizeof(*wqe), sge);
-}
-
-void
-local_put_recv(struct local_qp *a, uint64_t wr_id, const struct shm_sge *sge)
-{
-	const struct shm_recv_wqe wqe = {.wr_id = wr_id, .nb_sge = 1};
-
-	put(&a->rq, &wqe, sizeof(wqe), sge);
-}
-
-void
-local_ring(struct local_qp *a, uint64_t now_ns)
-{
-	atomic_store_explicit(&a->sq.ring->ring.tail, a->sq.tail, memory_order_release);
-	atomic_store_explicit(&a->rq.ring->ring.tail, a->rq.tail, memory_order_release);
-	qp_doorbell(a->qp, now_ns);
-}
-
-bool
-local_poll(struct local_cq *c, struct shm_cqe *cqe)
-{
-	if (atomic_load_explicit(&c->ring->ring.tail, memory_order_acquire) == c->head)
-		return false;
-	*cqe = *cq_slot(c->ring, c->nb_slots, c->head);
-	c->head++;
-	atomic_store_explicit(&c->ring->ring.head, c->head, memory_order_release);
-	return true;
 }

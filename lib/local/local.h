@@ -24,14 +24,33 @@ struct local_cq {
 	uint32_t nb_slots, head;
 };
 
+/** @param channel  0 = none. @return 0 or -ENOMEM; then too it is to be closed. */
+int local_cq_open(struct local_cq *cq, uint32_t depth, uint32_t channel, uint64_t cookie);
+/** No QP has it any more; all zero does nothing. */
+void local_cq_close(struct local_cq *cq);
+/** Take one completion; false if there is none. */
+bool local_poll(struct local_cq *cq, struct shm_cqe *cqe);
+
 /** A send or receive queue. */
 struct local_wq {
 	struct shm_wq *ring;
 	uint32_t nb_slots, stride, tail;
 };
 
+/** @param stride  of sq_stride or rq_stride. @return 0 or -ENOMEM. */
+int local_wq_open(struct local_wq *wq, uint32_t depth, uint32_t stride);
+/** Nobody works on it any more; all zero does nothing. */
+void local_wq_close(struct local_wq *wq);
+/**
+ * Write a request into the queue, its entries or inline bytes behind it. The caller keeps count:
+ * there is a free slot. Nobody sees it before local_wq_publish.
+ */
+void local_wq_put(struct local_wq *wq, const void *wqe, size_t len, const void *rest,
+                  size_t rest_len);
+void local_wq_publish(struct local_wq *wq);
+
+/** A QP whose requests have one entry, with queues of its own. */
 struct local_qp {
-	struct nic *nic;
 	struct qp *qp;
 	struct local_cq cq; /**< of both queues */
 	struct local_wq sq, rq;
@@ -44,10 +63,13 @@ struct local_qp_conf {
 	uint64_t cookie; /**< comes back in completions and events */
 };
 
-/** A QP in RESET with queues of its own. @return 0 or -ENOMEM. */
+/** Make it, in RESET. @return 0 or -ENOMEM. */
 int local_qp_open(struct local_qp *a, struct nic *nic, const struct local_qp_conf *conf);
 /** Destroy it; all zero, as after a failed open, does nothing. */
 void local_qp_close(struct local_qp *a);
+
+/** One transition of any QP, with all that it requires taken from attr. @return as qp_modify. */
+int local_qp_to(struct qp *qp, const struct shm_qp_attr *attr, uint8_t state, uint64_t now_ns);
 
 /** The other end, and what a connection needs to know of it. */
 struct local_peer {
@@ -64,6 +86,13 @@ struct local_peer {
 /** RESET to RTS, for RC. @return 0 or what qp_modify says. */
 int local_qp_connect(struct local_qp *a, const struct local_peer *peer, uint64_t now_ns);
 
+/** Write a send request with one entry into the queue, as local_wq_put. */
+void local_put_send(struct local_qp *a, const struct shm_send_wqe *wqe, const struct shm_sge *sge);
+/** The same for a receive. */
+void local_put_recv(struct local_qp *a, uint64_t wr_id, const struct shm_sge *sge);
+/** Let the NIC see what was put since the last time. */
+void local_ring(struct local_qp *a, uint64_t now_ns);
+
 /** A registration of plain memory. */
 struct local_mr {
 	struct mr *mr;
@@ -76,18 +105,5 @@ int local_mr_open(struct local_mr *m, struct nic *nic, uint32_t pd, void *buf, u
                   uint32_t access);
 /** Every QP that uses it is gone; all zero does nothing. */
 void local_mr_close(struct local_mr *m, struct nic *nic);
-
-/**
- * Write a send request with one entry into the queue, behind those that local_ring will tell of.
- * The caller keeps count: there is a free slot.
- */
-void local_put_send(struct local_qp *a, const struct shm_send_wqe *wqe, const struct shm_sge *sge);
-/** The same for a receive. */
-void local_put_recv(struct local_qp *a, uint64_t wr_id, const struct shm_sge *sge);
-/** Let the NIC see what was put since the last time. */
-void local_ring(struct local_qp *a, uint64_t now_ns);
-
-/** Take one completion; false if there is none. */
-bool local_poll(struct local_cq *cq, struct shm_cqe *cqe);
 
 #endif

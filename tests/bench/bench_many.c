@@ -23,7 +23,7 @@ struct flow {
 };
 
 static struct world w;
-static struct app_mr mr[2];
+static struct local_mr mr[2];
 static uint8_t *buf[2];
 
 static void
@@ -55,7 +55,7 @@ pump(struct flow *flows, uint32_t nb_active, uint32_t step)
 
 			while (f->posted < each && f->posted - f->done < DEPTH)
 				post(f);
-			while (app_poll(&f->tx.scq, &cqe)) {
+			while (local_poll(&f->tx.scq, &cqe)) {
 				if (cqe.status)
 					abort();
 				f->done++;

@@ -58,7 +58,7 @@ connect(struct flow *f, uint8_t mtu_code)
 }
 
 static void
-post(struct flow *f, const struct app_mr mr[2], uint64_t off, uint32_t len, uint64_t id)
+post(struct flow *f, const struct local_mr mr[2], uint64_t off, uint32_t len, uint64_t id)
 {
 	struct shm_sge sge = {mr[0].seg.va + off, len, mr[0].mr->key};
 	struct shm_send_wqe wqe = {.wr_id = id,
@@ -74,7 +74,7 @@ post(struct flow *f, const struct app_mr mr[2], uint64_t off, uint32_t len, uint
 
 /* Keep every QP busy until each has written nb_msgs messages. */
 static void
-pump(struct world *w, struct flow *flows, const struct app_mr mr[2], const struct row *row,
+pump(struct world *w, struct flow *flows, const struct local_mr mr[2], const struct row *row,
      uint64_t buf_len)
 {
 	uint64_t left = NB_QPS * row->nb_msgs;
@@ -90,7 +90,7 @@ pump(struct world *w, struct flow *flows, const struct app_mr mr[2], const struc
 				     ((uint64_t)i * slots + (slots ? f->posted % slots : 0)) %
 				             (buf_len / row->msg_len) * row->msg_len,
 				     row->msg_len, f->posted);
-			while (app_poll(&f->tx.scq, &cqe)) {
+			while (local_poll(&f->tx.scq, &cqe)) {
 				if (cqe.status)
 					abort();
 				f->done++;
@@ -109,7 +109,7 @@ measure(const struct row *row)
 	static const uint64_t buf_len = 256 * 1024;
 	static struct flow flows[NB_QPS];
 	struct world w;
-	struct app_mr mr[2];
+	struct local_mr mr[2];
 	uint8_t *buf[2], code = 1;
 	double ns[RUNS], pkts = (double)((row->msg_len + row->mtu - 1) / row->mtu);
 

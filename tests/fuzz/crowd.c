@@ -90,11 +90,11 @@ take_good(struct crowd *c)
 {
 	struct shm_cqe cqe;
 
-	while (app_poll(&c->good[1].rcq, &cqe)) {
+	while (local_poll(&c->good[1].rcq, &cqe)) {
 		FUZZ_CHECK(cqe.status == SHM_WC_SUCCESS && cqe.byte_len == GOOD_LEN);
 		c->nb_got++;
 	}
-	while (app_poll(&c->good[0].scq, &cqe)) {
+	while (local_poll(&c->good[0].scq, &cqe)) {
 		FUZZ_CHECK(cqe.status == SHM_WC_SUCCESS && cqe.wr_id == c->nb_done);
 		for (uint32_t i = 0; i < GOOD_LEN; i++)
 			FUZZ_CHECK(c->good_buf[0][i] == good_byte(c->nb_done) &&

@@ -17,7 +17,7 @@ enum { CROWD_RC, CROWD_UC, CROWD_UD, CROWD_TYPES };
 
 struct crowd_end {
 	struct app_qp qp[CROWD_TYPES];
-	struct app_mr mr;
+	struct local_mr mr;
 	uint8_t *block, *buf; /**< buf is inside of block, between guards */
 	struct mr *window;    /**< type 2, often bound */
 };
@@ -27,7 +27,7 @@ struct crowd {
 	struct crowd_end end[2];
 	/* the innocent */
 	struct app_qp good[2];
-	struct app_mr good_mr[2];
+	struct local_mr good_mr[2];
 	uint8_t good_buf[2][8192];
 	uint64_t nb_sent, nb_done, nb_got;
 };

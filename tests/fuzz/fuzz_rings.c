@@ -88,7 +88,7 @@ recv_wqe(struct script *s, const struct crowd *c, int side, uint8_t *slot)
 }
 
 static uint8_t *
-slot_of(const struct app_wq *q, uint32_t i)
+slot_of(const struct local_wq *q, uint32_t i)
 {
 	return (uint8_t *)q->ring + SHM_WQ_SLOTS + (size_t)(i & (q->nb_slots - 1)) * q->stride;
 }
@@ -114,7 +114,7 @@ post(struct script *s, struct crowd *c, int side, int type)
 
 /* An application that takes its completions, mostly; or says it took what was never there. */
 static void
-take(struct script *s, struct app_cq *cq)
+take(struct script *s, struct local_cq *cq)
 {
 	uint32_t tail = atomic_load(&cq->ring->ring.tail);
 
@@ -155,7 +155,7 @@ start_again(struct crowd *c, int type)
 {
 	for (int i = 0; i < 2; i++) {
 		struct app_qp *a = &c->end[i].qp[type];
-		struct app_cq *cqs[] = {&a->scq, &a->rcq};
+		struct local_cq *cqs[] = {&a->scq, &a->rcq};
 
 		for (int k = 0; k < 2; k++) {
 			cqs[k]->cq->overrun = false;

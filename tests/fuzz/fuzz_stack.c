@@ -34,7 +34,7 @@ post(struct crowd *c, struct script *s, int side, int type)
 	                      me->mr.mr->key};
 	struct shm_cqe cqe;
 
-	while (app_poll(&a->scq, &cqe) || app_poll(&a->rcq, &cqe))
+	while (local_poll(&a->scq, &cqe) || local_poll(&a->rcq, &cqe))
 		;
 	for (uint32_t n = 1 + script_below(s, 4); n > 0; n--)
 		if (a->rq.tail - atomic_load(&a->rq.ring->ring.head) < a->rq.nb_slots)

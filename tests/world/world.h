@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "fault.h"
+#include "local.h"
 #include "mem.h"
 #include "nic.h"
 #include "port.h"
@@ -64,26 +65,18 @@ void world_step(struct world *w);
 /** So many turns. */
 void world_run(struct world *w, uint64_t turns);
 
-/** A work queue or CQ in plain memory, as an application sees it. */
-struct app_cq {
-	struct cq *cq;
-	struct shm_cq *ring;
-	uint32_t nb_slots, head;
-};
-struct app_wq {
-	struct shm_wq *ring;
-	uint32_t nb_slots, stride, tail;
-};
+/* Applications: what lib/local has, with several entries, inline data and shared queues besides. */
+
 struct app_srq {
 	struct srq *srq;
-	struct app_wq wq;
+	struct local_wq wq;
 };
 struct app_qp {
 	struct world *world;
 	int side;
 	struct qp *qp;
-	struct app_cq scq, rcq;
-	struct app_wq sq, rq;
+	struct local_cq scq, rcq;
+	struct local_wq sq, rq;
 	struct app_srq *srq;
 };
 
@@ -111,23 +104,17 @@ void app_connect(struct app_qp *a, struct app_qp *b);
 /** One transition, with all that it requires taken from attr. @return what qp_modify says. */
 int app_to(struct app_qp *a, const struct shm_qp_attr *attr, uint8_t state);
 
-/** Register plain memory of the test; the mem is the caller's to keep. */
-struct app_mr {
-	struct mr *mr;
-	struct mem mem;
-	struct mem_seg seg;
-};
-void app_reg(struct app_mr *m, struct world *w, int side, void *buf, uint64_t len, uint32_t access);
+/** Register plain memory of the test. */
+void app_reg(struct local_mr *m, struct world *w, int side, void *buf, uint64_t len,
+             uint32_t access);
 
 /** Post and ring. The WQE is copied; entries or inline bytes follow it. */
 void app_post_send(struct app_qp *a, const struct shm_send_wqe *wqe, const struct shm_sge *sge);
 void app_post_inline(struct app_qp *a, struct shm_send_wqe wqe, const void *data, uint32_t len);
 void app_post_recv(struct app_qp *a, uint64_t wr_id, const struct shm_sge *sge, uint32_t nb_sge);
 void app_srq_post(struct app_srq *s, uint64_t wr_id, const struct shm_sge *sge, uint32_t nb_sge);
-/** Take one completion. */
-bool app_poll(struct app_cq *cq, struct shm_cqe *cqe);
 /** Run until one comes, at most so many turns; false if none did. */
-bool app_wait(struct world *w, struct app_cq *cq, struct shm_cqe *cqe, uint64_t turns);
+bool app_wait(struct world *w, struct local_cq *cq, struct shm_cqe *cqe, uint64_t turns);
 
 #define PD 7
 

@@ -39,7 +39,7 @@ Test(cq, without_room_is_dead_told_once_and_its_qps_end)
 	/* It stays dead with room again. */
 	pair_post(&p, SHM_WR_WRITE, 20, 0, 0, 8);
 	world_run(&p.w, 20);
-	cr_expect(!app_poll(&p.qp[0].scq, &c));
+	cr_expect(!local_poll(&p.qp[0].scq, &c));
 	cr_expect_eq(p.qp[1].qp->state, SHM_QPS_RTS);
 	pair_close(&p);
 }
@@ -63,7 +63,7 @@ Test(cq, holds_exactly_as_many_as_it_has_slots)
 Test(cq, resize_keeps_what_is_unread_and_armed)
 {
 	struct pair p;
-	struct app_cq *cq = &p.qp[0].scq;
+	struct local_cq *cq = &p.qp[0].scq;
 	struct shm_cq *small, *big;
 
 	pair_open(&p, NULL, NULL);
@@ -96,7 +96,7 @@ Test(cq, moves_many_entries_in_parts_while_it_goes_on, .timeout = 20)
 	struct app_conf ac = {.depth = 16384, .cq_depth = 16384};
 	struct cq_resize to = {.nb_slots = 32768};
 	struct pair p;
-	struct app_cq *cq = &p.qp[0].scq;
+	struct local_cq *cq = &p.qp[0].scq;
 	uint64_t nb_posted = 0, nb_taken = 0;
 	uint32_t nb_calls = 0;
 	int rc;
@@ -251,7 +251,7 @@ Test(srq, keys_of_its_receives_belong_to_its_own_pd)
 		struct app_srq srq;
 		struct app_qp tx, rx;
 		struct app_conf ac = {.srq = &srq};
-		struct app_mr mr;
+		struct local_mr mr;
 		struct pair p;
 
 		pair_open(&p, NULL, NULL);

@@ -217,7 +217,7 @@ Test(qp_modify, a_qp_that_carried_traffic_can_be_reset_and_connected_again)
 				             p.qp[i].sq.tail);
 				cr_expect_eq(atomic_load(&p.qp[i].rq.ring->ring.head),
 				             p.qp[i].rq.tail);
-				while (app_poll(&p.qp[i].scq, &c) || app_poll(&p.qp[i].rcq, &c))
+				while (local_poll(&p.qp[i].scq, &c) || local_poll(&p.qp[i].rcq, &c))
 					;
 			}
 			world_run(&p.w, 50);

@@ -25,7 +25,8 @@ counter(const struct nic *nic, const char *name)
 
 /* Send over a link that loses much until the sender went back at least once. */
 static void
-go_back(struct world *w, struct app_qp *a, struct app_qp *b, struct app_mr *from, struct app_mr *to)
+go_back(struct world *w, struct app_qp *a, struct app_qp *b, struct local_mr *from,
+        struct local_mr *to)
 {
 	uint64_t before = counter(w->nic[0], "gbn_rewinds");
 	struct shm_send_wqe wqe = {
@@ -52,7 +53,7 @@ Test(stats, counters_of_engines_outlive_their_qps)
 	static uint8_t src[32768], dst[32768];
 	const struct world_conf conf = {.fault = {.seed = 7, .tx.ppm[FAULT_LOSS] = 50000}};
 	struct shm_qp_attr reset = {.state = SHM_QPS_RESET};
-	struct app_mr from, to;
+	struct local_mr from, to;
 	struct app_qp a, b;
 	uint64_t first, second;
 	struct world w;

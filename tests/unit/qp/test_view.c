@@ -9,7 +9,7 @@
 
 static struct world w;
 static struct app_qp a, b;
-static struct app_mr from, to;
+static struct local_mr from, to;
 static uint8_t src[32768], dst[32768];
 
 static void

@@ -11,7 +11,7 @@
 
 struct place {
 	struct pair p;
-	struct app_mr mr; /* side 1, with the right to bind */
+	struct local_mr mr; /* side 1, with the right to bind */
 	struct mr *mw;
 };
 
@@ -261,7 +261,7 @@ Test(window, that_moves_or_ends_within_a_message_ends_the_message)
 	for (uint32_t type = 1; type <= 2; type++) {
 		const uint32_t len = PAIR_BUF; /* many turns long */
 		struct shm_send_wqe end, wqe;
-		struct app_mr whole;
+		struct local_mr whole;
 		struct shm_sge sge;
 		struct place l;
 

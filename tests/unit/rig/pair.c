@@ -88,7 +88,7 @@ pair_recv(struct pair *p, uint64_t wr_id, uint64_t off, uint32_t len)
 }
 
 struct shm_cqe
-pair_expect(struct pair *p, struct app_cq *cq, uint64_t wr_id, uint8_t status)
+pair_expect(struct pair *p, struct local_cq *cq, uint64_t wr_id, uint8_t status)
 {
 	struct shm_cqe c = {0};
 
@@ -101,11 +101,11 @@ pair_expect(struct pair *p, struct app_cq *cq, uint64_t wr_id, uint8_t status)
 }
 
 void
-pair_expect_none(struct app_cq *cq)
+pair_expect_none(struct local_cq *cq)
 {
 	struct shm_cqe c;
 
-	cr_expect(!app_poll(cq, &c), "wr_id %lu, status %u", (unsigned long)c.wr_id, c.status);
+	cr_expect(!local_poll(cq, &c), "wr_id %lu, status %u", (unsigned long)c.wr_id, c.status);
 }
 
 uint8_t

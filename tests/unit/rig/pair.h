@@ -14,7 +14,7 @@
 struct pair {
 	struct world w;
 	struct app_qp qp[2];
-	struct app_mr mr[2];
+	struct local_mr mr[2];
 	uint8_t *buf[2]; /**< side 0: a pattern; side 1: all 0xee */
 };
 
@@ -35,9 +35,9 @@ void pair_post(struct pair *p, uint8_t op, uint64_t wr_id, uint64_t off, uint64_
 /** Post a receive with one entry at side 1. */
 void pair_recv(struct pair *p, uint64_t wr_id, uint64_t off, uint32_t len);
 /** The next completion there has this wr_id and status; returns it. */
-struct shm_cqe pair_expect(struct pair *p, struct app_cq *cq, uint64_t wr_id, uint8_t status);
+struct shm_cqe pair_expect(struct pair *p, struct local_cq *cq, uint64_t wr_id, uint8_t status);
 /** No completion is there. */
-void pair_expect_none(struct app_cq *cq);
+void pair_expect_none(struct local_cq *cq);
 /** State of a side's QP and why it failed. */
 uint8_t pair_state(const struct pair *p, int side, char why[256]);
 /** How many events of this type were raised. */

@@ -224,11 +224,11 @@ peer_post(struct peer *p, uint8_t op, uint64_t wr_id, uint32_t len)
 }
 
 struct shm_cqe
-peer_expect(struct app_cq *cq, uint64_t wr_id, uint8_t status)
+peer_expect(struct local_cq *cq, uint64_t wr_id, uint8_t status)
 {
 	struct shm_cqe c = {0};
 
-	cr_assert(app_poll(cq, &c), "no completion for %lu", (unsigned long)wr_id);
+	cr_assert(local_poll(cq, &c), "no completion for %lu", (unsigned long)wr_id);
 	cr_expect_eq(c.wr_id, wr_id, "wr_id %lu, want %lu", (unsigned long)c.wr_id,
 	             (unsigned long)wr_id);
 	cr_expect_eq(c.status, status, "wr_id %lu: status %u, want %u", (unsigned long)wr_id,

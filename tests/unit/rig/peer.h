@@ -27,7 +27,7 @@ struct peer_frame {
 struct peer {
 	struct world w;
 	struct app_qp qp;
-	struct app_mr mr;
+	struct local_mr mr;
 	uint8_t *buf; /**< PAIR_BUF bytes, a pattern */
 	struct wire_path path;
 	struct pkt *in[STACK_BURST]; /**< put, not yet given to the stack */
@@ -65,6 +65,6 @@ void peer_expect_frame(const struct peer *p, uint32_t i, uint8_t opcode, uint32_
 /** Post at the QP. */
 void peer_post(struct peer *p, uint8_t op, uint64_t wr_id, uint32_t len);
 /** The next completion is this one. */
-struct shm_cqe peer_expect(struct app_cq *cq, uint64_t wr_id, uint8_t status);
+struct shm_cqe peer_expect(struct local_cq *cq, uint64_t wr_id, uint8_t status);
 
 #endif

@@ -13,7 +13,7 @@ struct adder {
 	struct app_qp from, to;
 	uint64_t result[DEPTH];
 	uint64_t posted, done, last;
-	struct app_mr mr;
+	struct local_mr mr;
 };
 
 static void
@@ -54,7 +54,7 @@ take(struct adder *a)
 {
 	struct shm_cqe c;
 
-	while (app_poll(&a->from.scq, &c)) {
+	while (local_poll(&a->from.scq, &c)) {
 		uint64_t old = a->result[c.wr_id % DEPTH];
 
 		cr_assert_eq(c.status, SHM_WC_SUCCESS);
@@ -72,7 +72,7 @@ Test(atomics, additions_under_loss_add_up_exactly, .timeout = 600)
 		.fault = {.seed = 5, .tx.ppm[FAULT_LOSS] = 50000, .rx.ppm[FAULT_LOSS] = 50000}};
 	static struct adder adders[NB_QPS];
 	_Alignas(8) static uint64_t counter;
-	struct app_mr shared;
+	struct local_mr shared;
 	struct world w;
 
 	world_open(&w, &wc);

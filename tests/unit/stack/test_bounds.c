@@ -79,7 +79,7 @@ Test(bounds, thousands_of_flushes_take_several_turns_and_lose_none, .timeout = 2
 	cr_expect_lt(p.qp[1].qp->rq.head, 2048, "one call flushed %u", p.qp[1].qp->rq.head);
 	world_run(&p.w, 50);
 	for (uint32_t i = 0; i < 8192; i++) {
-		cr_assert(app_poll(&p.qp[1].rcq, &c), "entry %u", i);
+		cr_assert(local_poll(&p.qp[1].rcq, &c), "entry %u", i);
 		cr_assert_eq(c.wr_id, i);
 		cr_assert_eq(c.status, SHM_WC_WR_FLUSH_ERR);
 	}
@@ -164,7 +164,7 @@ Test(bounds, a_queue_full_of_local_operations_is_run_in_parts, .timeout = 20)
 	cr_expect_leq(p.qp[0].qp->sq.head, 64, "one turn ran %u", p.qp[0].qp->sq.head);
 	world_run(&p.w, 100);
 	for (uint32_t i = 0; i < 1024; i++) {
-		cr_assert(app_poll(&p.qp[0].scq, &c), "entry %u", i);
+		cr_assert(local_poll(&p.qp[0].scq, &c), "entry %u", i);
 		cr_assert_eq(c.status, SHM_WC_SUCCESS);
 	}
 	cr_assert_eq(mr_destroy(p.w.nic[0], mw), 0);

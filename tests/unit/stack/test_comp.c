@@ -302,7 +302,7 @@ Test(comp, a_response_into_memory_that_is_gone_is_a_local_error_of_that_request)
 	static const uint8_t ops[] = {SHM_WR_READ, SHM_WR_FETCH_ADD};
 
 	for (size_t i = 0; i < 2; i++) {
-		struct app_mr other;
+		struct local_mr other;
 		struct peer p;
 		char why[256];
 

@@ -30,7 +30,7 @@ struct flow {
 	struct app_qp *from, *to;
 	int src;
 	uint8_t *local, *remote; /* NB_SLOTS of SLOT + GUARD bytes */
-	struct app_mr lmr, rmr;
+	struct local_mr lmr, rmr;
 	struct expect q[NB_SLOTS]; /* outstanding, oldest first */
 	uint32_t head, tail;
 	uint32_t recv_head, recv_tail;
@@ -138,7 +138,7 @@ take_recvs(struct flow *f)
 {
 	struct shm_cqe c;
 
-	while (app_poll(&f->to->rcq, &c)) {
+	while (local_poll(&f->to->rcq, &c)) {
 		cr_assert_eq(c.status, SHM_WC_SUCCESS, "seed %lu: receive %lu: %u",
 		             (unsigned long)seed_now, (unsigned long)c.wr_id, c.status);
 		cr_assert_geq(c.wr_id, f->nb_recv, "receive %lu twice or late",
@@ -162,7 +162,7 @@ take_sends(struct flow *f)
 {
 	struct shm_cqe c;
 
-	while (app_poll(&f->from->scq, &c)) {
+	while (local_poll(&f->from->scq, &c)) {
 		const struct expect *e = &f->q[f->head % NB_SLOTS];
 		uint8_t *local = slot(f->local, c.wr_id), *remote = slot(f->remote, c.wr_id);
 		uint64_t old;

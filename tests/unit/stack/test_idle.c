@@ -16,7 +16,7 @@
 #define BYTES_MAX (2048 - 300)
 
 static struct world w;
-static struct app_mr mr[2];
+static struct local_mr mr[2];
 static uint8_t buf[2][4096];
 
 static void

@@ -58,7 +58,7 @@ Test(pace, a_qp_gets_the_rate_that_it_is_limited_to)
 		for (uint64_t t = 0; t < turns + turns / 10; t++) {
 			while (posted - done < 8)
 				post(&p, &p.qp[0], posted++);
-			while (app_poll(&p.qp[0].scq, &c))
+			while (local_poll(&p.qp[0].scq, &c))
 				done++;
 			world_step(&p.w);
 			if (t == turns / 10) {

@@ -11,7 +11,7 @@
 struct pair {
 	struct world w;
 	struct app_qp qp[2];
-	struct app_mr mr[2];
+	struct local_mr mr[2];
 	uint8_t *buf[2];
 };
 #define BUF_LEN (1u << 20)
@@ -59,7 +59,7 @@ wqe(struct pair *p, uint8_t op, uint64_t wr_id, uint64_t remote_off)
 }
 
 static void
-expect(struct app_cq *cq, struct world *w, uint64_t wr_id, uint8_t status)
+expect(struct local_cq *cq, struct world *w, uint64_t wr_id, uint8_t status)
 {
 	struct shm_cqe c;
 

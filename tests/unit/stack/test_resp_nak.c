@@ -154,7 +154,7 @@ static const struct row rows[] = {
 };
 
 struct keys {
-	struct app_mr mr[KEY_NB];
+	struct local_mr mr[KEY_NB];
 	uint32_t key[KEY_NB];
 	struct mr *window;
 };

@@ -10,7 +10,7 @@ Test(resp_tx, a_read_whose_region_goes_is_refused_where_it_stopped)
 {
 	for (uint64_t turns = 1; turns < 12; turns++) {
 		struct world_conf wc = {.fault = {.tx.delay_ns = 2000}};
-		struct app_mr mr;
+		struct local_mr mr;
 		struct pair p;
 		char why[256];
 

@@ -60,7 +60,7 @@ fill(uint32_t i, uint8_t op, uint32_t len)
 {
 	struct shm_cqe c;
 
-	while (app_poll(&s.tx[i].scq, &c)) {
+	while (local_poll(&s.tx[i].scq, &c)) {
 		cr_assert_eq(c.status, SHM_WC_SUCCESS);
 		s.done[i]++;
 	}

@@ -43,11 +43,11 @@ next_ns(struct world *w)
 
 /* Until a completion is there. Returns turns in which there was nothing to do. */
 static uint64_t
-run(struct world *w, struct app_cq *cq, struct shm_cqe *cqe)
+run(struct world *w, struct local_cq *cq, struct shm_cqe *cqe)
 {
 	uint64_t nb_idle = 0;
 
-	while (!app_poll(cq, cqe)) {
+	while (!local_poll(cq, cqe)) {
 		uint64_t nb_frames = 0, next;
 
 		turn(w, 0, &nb_frames);

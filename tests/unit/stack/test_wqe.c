@@ -131,7 +131,7 @@ Test(wqe, memory_deregistered_under_a_posted_send_fails_that_send_only)
 			 * loses its memory. */
 			struct world_conf wc = {.rate_bps = UINT64_C(10000000000),
 			                        .fault.tx.delay_ns = 4000};
-			struct app_mr other;
+			struct local_mr other;
 			struct pair p;
 			struct shm_cqe c;
 
