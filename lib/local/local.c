@@ -16,10 +16,24 @@ pow2(uint32_t n)
 	return p;
 }
 
+static size_t
+ring_bytes(size_t header, uint32_t nb_slots, uint32_t stride)
+{
+	return (header + (size_t)nb_slots * stride + 63) & ~(size_t)63;
+}
+
+uint64_t
+local_qp_bytes(uint32_t depth)
+{
+	return ring_bytes(SHM_CQ_SLOTS, pow2(2 * depth), sizeof(struct shm_cqe)) +
+	       ring_bytes(SHM_WQ_SLOTS, pow2(depth), sq_stride(1, 0)) +
+	       ring_bytes(SHM_WQ_SLOTS, pow2(depth), rq_stride(1));
+}
+
 static void *
 alloc_ring(size_t header, uint32_t nb_slots, uint32_t stride)
 {
-	size_t size = (header + (size_t)nb_slots * stride + 63) & ~(size_t)63;
+	size_t size = ring_bytes(header, nb_slots, stride);
 	void *p = aligned_alloc(64, size);
 
 	if (p)

@@ -63,6 +63,8 @@ struct local_qp_conf {
 	uint64_t cookie; /**< comes back in completions and events */
 };
 
+/** Bytes that the queues of a QP take. @param depth  as in local_qp_conf. */
+uint64_t local_qp_bytes(uint32_t depth);
 /** Make it, in RESET. @return 0 or -ENOMEM. */
 int local_qp_open(struct local_qp *a, struct nic *nic, const struct local_qp_conf *conf);
 /** Destroy it; all zero, as after a failed open, does nothing. */

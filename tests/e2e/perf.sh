@@ -88,13 +88,27 @@ options0='-o ip=10.98.1.10' options1='-o ip=10.98.1.11'
 over link "link:$e2e_dir/perf.link" "link:$e2e_dir/perf.link" 10.98.0.11
 options0='' options1=''
 
+# A server takes no more memory than it was allowed, whether for messages or for queues.
+for greed in '-s 1M -q 8' '-s 8 -q 64 -t 1024'; do
+	options1='-M 4M'
+	! ends af_packet:perf0 af_packet:perf1 10.98.0.11 $greed -n 1 &&
+		grep -q '10.98.0.11 says: .* --max-memory is 4 MB: raise that there to [0-9]*M' "$e2e_dir/client" &&
+		grep -q 'refused 10.98.0.10' "$e2e_dir/server"
+	verdict $? "a server refuses what needs too much memory: $greed" "$(tail -n 1 "$e2e_dir/client")"
+	options1="-M $(sed -n 's/.*raise that there to \([0-9]*M\).*/\1/p' "$e2e_dir/client")"
+	ends af_packet:perf0 af_packet:perf1 10.98.0.11 $greed -n 1
+	verdict $? "and does it with the memory that it named: $options1"
+done
+options1=''
+
 ends af_packet:perf0 af_packet:perf1 10.98.0.11 -n 10 --json -s 1000 &&
 	python3 -c 'import json, sys; r = json.load(sys.stdin); assert (r["bytes"], r["iterations"]) == (1000, 10)' \
 		<"$e2e_dir/out" 2>>"$e2e_dir/client"
 verdict $? "the result as JSON"
 # Mistakes: one line each that says what to do.
 for mistake in '-s 0 x:y|--size' '--check --lat x:y|--check goes with' 'tape:x|is none of' \
-	'af_packet:nosuch|nosuch' '-x 200 af_packet:perf0 10.98.0.11|--gid-index'; do
+	'af_packet:nosuch|nosuch' '-x 200 af_packet:perf0 10.98.0.11|--gid-index' \
+	'-M 4 x:y|--max-memory'; do
 	! ip netns exec $ns0 timeout 20 "$WEFT_PERF" ${mistake%|*} >"$e2e_dir/client" 2>&1 &&
 		grep -q -e "${mistake#*|}" "$e2e_dir/client"
 	verdict $? "a mistake is told: ${mistake%|*}"

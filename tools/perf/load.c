@@ -324,6 +324,21 @@ load_memory(const struct perf_test *t)
 	return (uint64_t)t->nb_qps * (slots(t) + t->is_lat) * ((t->size + 63) & ~63u);
 }
 
+static uint64_t
+samples(const struct perf_test *t)
+{
+	if (!t->is_lat)
+		return 0;
+	return t->iters && t->iters < MAX_SAMPLES ? t->iters : MAX_SAMPLES;
+}
+
+uint64_t
+load_needs(const struct perf_test *t)
+{
+	return load_memory(t) + t->nb_qps * (sizeof(struct load_qp) + local_qp_bytes(t->depth)) +
+	       samples(t) * sizeof(uint64_t);
+}
+
 void
 load_init(struct load *l, struct nic *nic)
 {
@@ -347,11 +362,9 @@ load_plan(struct load *l, const struct perf_test *test, bool is_client)
 		return -ENOMEM;
 	l->mem = mem;
 	l->qps = calloc(test->nb_qps, sizeof(*l->qps));
-	if (test->is_lat) {
-		l->max_samples =
-			test->iters && test->iters < MAX_SAMPLES ? test->iters : MAX_SAMPLES;
+	l->max_samples = samples(test);
+	if (l->max_samples)
 		l->samples_ns = malloc(l->max_samples * sizeof(*l->samples_ns));
-	}
 	return l->qps && (l->samples_ns || !test->is_lat) ? 0 : -ENOMEM;
 }
 

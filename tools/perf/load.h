@@ -57,6 +57,8 @@ struct load {
 
 /** Registered memory that a test takes, bytes. */
 uint64_t load_memory(const struct perf_test *test);
+/** All that one end takes for a test, bytes: that, and the queues of its QPs. */
+uint64_t load_needs(const struct perf_test *test);
 /** Messages per QP of one round: all, if nothing is compared. */
 uint64_t load_round(const struct perf_test *test);
 

@@ -32,6 +32,8 @@ static const char usage[] =
 	"\n"
 	"where:\n"
 	"  -o, --nic KEY=VALUE  any key of [nic] in weft.conf(5), such as ip=10.0.0.1; repeatable\n"
+	"  -M, --max-memory N   most that a server takes for a client's test, 1M to 64G; default:\n"
+	"                       512M\n"
 	"  -H, --hugepages      take the memory of packets from hugepages\n"
 	"  -x, --gid-index N    own GID; default: that of the TCP connection's address, else the\n"
 	"                       first that is not link-local\n"
@@ -57,6 +59,7 @@ static const struct option longs[] = {
 	{"tx-depth", required_argument, NULL, 't'},
 	{"check", no_argument, NULL, 'c'},
 	{"nic", required_argument, NULL, 'o'},
+	{"max-memory", required_argument, NULL, 'M'},
 	{"hugepages", no_argument, NULL, 'H'},
 	{"gid-index", required_argument, NULL, 'x'},
 	{"tcp-port", required_argument, NULL, 'p'},
@@ -78,7 +81,7 @@ struct conf_text {
 static bool
 number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *value)
 {
-	enum units units = max == PERF_MAX_BYTES ? UNITS_SIZE : UNITS_COUNT;
+	enum units units = max >= PERF_MAX_BYTES ? UNITS_SIZE : UNITS_COUNT;
 	const char *why;
 
 	if (units_parse(units, text, value, &why) == 0 && *value >= min && *value <= max)
@@ -152,6 +155,9 @@ parse_one(struct options *opt, struct conf_text *nic, bool *hugepages, int c)
 		break;
 	case 'o':
 		return add_key(nic, optarg);
+	case 'M':
+		return number("--max-memory", optarg, PERF_SERVER_MEMORY_MIN,
+		              PERF_SERVER_MEMORY_MAX, &opt->max_memory);
 	case 'H':
 		*hugepages = true;
 		break;
@@ -241,12 +247,13 @@ options_parse(struct options *opt, int argc, char **argv)
 	bool hugepages = false, ok = true;
 	int c, code = 2;
 
-	*opt = (struct options){.tcp_port = 18515, .gid_index = -1};
+	*opt = (struct options){
+		.tcp_port = 18515, .gid_index = -1, .max_memory = PERF_SERVER_MEMORY};
 	nic.out = open_memstream(&nic.text, &nic.size);
 	if (!nic.out)
 		return EXIT_FAILURE;
 	while (ok &&
-	       (c = getopt_long(argc, argv, "O:ls:n:D:q:m:t:co:Hx:p:jvhV", longs, NULL)) != -1) {
+	       (c = getopt_long(argc, argv, "O:ls:n:D:q:m:t:co:M:Hx:p:jvhV", longs, NULL)) != -1) {
 		if (c == 'h' || c == 'V') {
 			fputs(c == 'h' ? usage : "weft-perf " WEFT_VERSION "\n", stdout);
 			code = EXIT_SUCCESS;

@@ -19,6 +19,11 @@ enum perf_op perf_op_find(const char *name);
 #define PERF_MAX_DEPTH 8192u
 /** Registered memory of one end. Source: our choice. */
 #define PERF_MAX_MEMORY (UINT64_C(4) << 30)
+/** What a server takes at most for whoever connects, if it isn't told. Source: our choice. */
+#define PERF_SERVER_MEMORY (UINT64_C(512) << 20)
+#define PERF_SERVER_MEMORY_MIN (UINT64_C(1) << 20)
+/** More than the greatest test needs. */
+#define PERF_SERVER_MEMORY_MAX (UINT64_C(64) << 30)
 
 /** A test, as both ends know it. */
 struct perf_test {

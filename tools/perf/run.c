@@ -94,12 +94,38 @@ agree_test(struct run *r)
 	return ok;
 }
 
-/* The larger of both ends' needs, before either takes any. */
+static uint64_t
+megabytes(uint64_t bytes)
+{
+	return (bytes + (1 << 20) - 1) >> 20;
+}
+
+/* A server's memory is its own: whoever connects may have no more than was said. */
+static bool
+is_allowed(const struct run *r)
+{
+	uint64_t needs = load_needs(&r->test);
+	char why[256];
+
+	if (r->opt->server || needs <= r->opt->max_memory)
+		return true;
+	snprintf(why, sizeof(why),
+	         "this test needs %" PRIu64 " MB at the server, whose --max-memory is %" PRIu64
+	         " MB: raise that there to %" PRIu64 "M, or lower --qp, --size or --tx-depth",
+	         megabytes(needs), r->opt->max_memory >> 20, megabytes(needs));
+	fprintf(stderr, "weft-perf: refused %s: %s\n", talk_peer(r->talk), why);
+	talk_fail(r->talk, why);
+	return false;
+}
+
+/* Before either end takes any memory. */
 static bool
 plan(struct run *r)
 {
 	uint64_t bytes = load_memory(&r->test);
 
+	if (!is_allowed(r))
+		return false;
 	if (bytes <= PERF_MAX_MEMORY && load_plan(r->load, &r->test, r->opt->server) == 0)
 		return true;
 	fprintf(stderr,

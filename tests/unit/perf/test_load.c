@@ -203,3 +203,28 @@ Test(report, percentiles_are_of_the_samples)
 	report_latency(&r, samples, 1);
 	cr_expect_eq(r.p999_ns, 1);
 }
+
+Test(load, needs_are_messages_and_queues)
+{
+	static const struct {
+		struct perf_test test;
+		uint64_t least, most;
+	} rows[] = {
+		{{.size = 1 << 20, .nb_qps = 8, .depth = 1, .iters = 1}, 8 << 20, 9 << 20},
+		/* Queues alone: two of a completion, and a send and a receive for each message. */
+		{{.size = 8, .nb_qps = 64, .depth = 1024, .iters = 1}, 64 * 1024 * 224, 20 << 20},
+		{{.size = 8, .nb_qps = 1, .depth = 16, .seconds = 1, .is_lat = true},
+	         32000000,
+	         33 << 20},
+		{{.size = 4096, .nb_qps = PERF_MAX_QPS, .depth = PERF_MAX_DEPTH, .iters = 1},
+	         UINT64_C(28) << 30,
+	         PERF_SERVER_MEMORY_MAX - PERF_MAX_MEMORY},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t needs = load_needs(&rows[i].test);
+
+		cr_expect_geq(needs, rows[i].least, "row %zu", i);
+		cr_expect_leq(needs, rows[i].most, "row %zu", i);
+	}
+}
