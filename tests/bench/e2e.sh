@@ -5,6 +5,7 @@
 # It goes through all of them RUNS times and prints medians, so that what else happens on the
 # machine meets all alike. It judges no times: the exit code is 0 if everything ran.
 # shellcheck source=tests/e2e/lib.sh
+# shellcheck source=tests/e2e/net.sh
 # shellcheck source=tests/bench/tcp.sh
 bench_here=$(dirname "$0")
 
@@ -72,6 +73,7 @@ done
 export WEFTD WEFT_RUN WEFT_CONF
 
 . "$bench_here/../e2e/lib.sh"
+. "$bench_here/../e2e/net.sh"
 . "$bench_here/tcp.sh"
 trap bench_abort EXIT
 trap 'exit 130' INT TERM

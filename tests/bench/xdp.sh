@@ -10,8 +10,8 @@ rounds=${2:-3}
 bytes=${3:-1024}
 seconds=5
 cpus=0-$(($(nproc --all) - 1))
-ns0=weft-xdp0-$$
-ns1=weft-xdp1-$$
+# shellcheck source=tests/e2e/net.sh
+. "$(dirname "$0")/../e2e/net.sh"
 
 skip() {
 	echo "not measured: $1"
@@ -21,7 +21,6 @@ skip() {
 for program in ip dpdk-testpmd; do
 	command -v $program >/dev/null 2>&1 || skip "$program is not installed (Debian: dpdk-dev, iproute2)"
 done
-[ "$(id -u)" = 0 ] || skip "network namespaces need root"
 dir=$(mktemp -d)
 pids=
 # shellcheck disable=SC2086 # pids
@@ -29,16 +28,12 @@ end() {
 	trap - EXIT INT TERM
 	[ -z "$pids" ] || kill $pids 2>/dev/null
 	wait
-	ip netns del "$ns0" 2>/dev/null
-	ip netns del "$ns1" 2>/dev/null
+	net_close
 	rm -rf "$dir"
 }
 trap end EXIT
 trap 'end; exit 1' INT TERM
-{ ip netns add "$ns0" && ip netns add "$ns1" &&
-	ip link add weft0 netns "$ns0" type veth peer name weft1 netns "$ns1" &&
-	ip -n "$ns0" link set weft0 mtu 3498 up && ip -n "$ns1" link set weft1 mtu 3498 up; } 2>/dev/null ||
-	skip "this machine makes no network namespaces with veth"
+net_open weft 3498 2>"$dir/why" || skip "$(tail -n 1 "$dir/why")"
 # Not even neighbour discovery of the kernels beside it.
 for ns in "$ns0" "$ns1"; do
 	ip netns exec "$ns" sysctl -q net.ipv6.conf.all.disable_ipv6=1 2>/dev/null

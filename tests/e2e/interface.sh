@@ -4,36 +4,16 @@
 # shellcheck disable=SC2154,SC2086 # set by lib.sh; words of numbers and commands
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/net.sh
+. "$(dirname "$0")/net.sh"
 
 e2e_needs ibv_rc_pingpong ip
-ns0=weft-if0-$$
-ns1=weft-if1-$$
-in0="ip netns exec $ns0"
 seen=$e2e_dir/follow
-
-world_end() {
-	e2e_stop $e2e_pids
-	ip netns del $ns0 2>/dev/null
-	ip netns del $ns1 2>/dev/null
-}
-trap 'world_end; e2e_abort' EXIT INT TERM
-
-world() {
-	ip netns add $ns0 && ip netns add $ns1 &&
-		ip link add weft0 netns $ns0 type veth peer name weft1 netns $ns1 || return
-	for ns in $ns0 $ns1; do
-		ip -n $ns link set lo up
-	done
-	ip -n $ns0 link set weft0 mtu 9000 up
-	ip -n $ns1 link set weft1 mtu 9000 up
-	ip -n $ns0 addr add 10.98.0.10/24 dev weft0
-	ip -n $ns1 addr add 10.98.0.11/24 dev weft1
-}
 
 # daemon SIDE: in its namespace, on its end of the link.
 daemon() {
 	printf '[nic weft%s]\nport = af_packet:weft%s\n' $1 $1 >"$e2e_dir/side$1.conf"
-	eval "e2e_inside=\"ip netns exec \$ns$1\""
+	eval "e2e_inside=\$in$1"
 	$e2e_inside "$WEFTD" "$e2e_dir/side$1.conf" >>"$e2e_dir/weftd" 2>&1 &
 	e2e_pids="$e2e_pids $!"
 	eval "pid$1=$!"
@@ -126,13 +106,7 @@ pings() {
 }
 
 export WEFT_RUNTIME_DIR="$e2e_dir"
-if [ "$(id -u)" != 0 ] || ! world 2>"$e2e_dir/client"; then
-	echo "1..0 # SKIP network namespaces need root: $(tail -n 1 "$e2e_dir/client" 2>/dev/null)"
-	trap - EXIT
-	world_end
-	rm -rf "$e2e_dir"
-	exit 0
-fi
+net_or_skip weft 9000 10.98.0
 ifindex=$($in0 cat /sys/class/net/weft0/ifindex)
 
 # ---- start ----
@@ -226,13 +200,7 @@ verdict $? "another network is reached by the kernel's route through a gateway"
 
 # ---- VLANs ----
 
-if ip -n $ns0 link add link weft0 name weft0.5 type vlan id 5 2>/dev/null &&
-	ip -n $ns1 link add link weft1 name weft1.5 type vlan id 5 2>/dev/null; then
-	for side in 0 1; do
-		eval "ns=\$ns$side"
-		ip -n "$ns" link set weft$side.5 up
-		ip -n "$ns" addr add 10.98.5.1$side/24 dev weft$side.5
-	done
+if net_vlan weft 5 10.98.5; then
 	vlan_ifindex=$($in0 cat /sys/class/net/weft0.5/ifindex)
 	shows "^gid [0-9]* ::ffff:10.98.5.10 if $vlan_ifindex"
 	verdict $? "an address of a VLAN is a GID"
@@ -267,6 +235,6 @@ follow_end
 e2e_signal 0 "$pid0" && e2e_signal 0 "$pid1"
 verdict $? "both daemons live"
 
-e2e_stop "$pid0" "$pid1"
-world_end
+e2e_stop $e2e_pids
+net_close
 e2e_end

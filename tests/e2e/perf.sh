@@ -4,34 +4,10 @@
 # shellcheck disable=SC2154,SC2086 # set by lib.sh; words of numbers and commands
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/net.sh
+. "$(dirname "$0")/net.sh"
 
 e2e_needs ip
-ns0=weft-perf0-$$
-ns1=weft-perf1-$$
-
-world_end() {
-	e2e_stop $e2e_pids
-	ip netns del $ns0 2>/dev/null
-	ip netns del $ns1 2>/dev/null
-}
-trap 'world_end; e2e_abort' EXIT INT TERM
-
-world() {
-	ip netns add $ns0 && ip netns add $ns1 &&
-		ip link add perf0 netns $ns0 type veth peer name perf1 netns $ns1 || return
-	for side in 0 1; do
-		ip -n weft-perf$side-$$ link set lo up
-		ip -n weft-perf$side-$$ addr add 10.98.0.1$side/24 dev perf$side
-		ip -n weft-perf$side-$$ link set perf$side mtu 3400 up
-	done
-	for side in 0 1; do
-		e2e_tries=0
-		until ip -n weft-perf$side-$$ -br link show perf$side | grep -q ' UP ' || [ $e2e_tries = 50 ]; do
-			sleep 0.1
-			e2e_tries=$((e2e_tries + 1))
-		done
-	done
-}
 
 # ends PORT0 PORT1 SERVER OPTION...: a client at side 0 and its server at side 1; both must be
 # content. The client's output in out, and the row of its table in $row.
@@ -39,11 +15,11 @@ ends() {
 	ends_port0=$1 ends_port1=$2 ends_server=$3
 	shift 3
 	next_port
-	ip netns exec $ns1 timeout -k 5 $e2e_limit "$WEFT_PERF" -p $e2e_port $options1 "$ends_port1" \
+	$in1 timeout -k 5 $e2e_limit "$WEFT_PERF" -p $e2e_port $options1 "$ends_port1" \
 		>"$e2e_dir/server" 2>&1 &
 	server_pid=$!
 	e2e_pids="$e2e_pids $server_pid"
-	ip netns exec $ns0 timeout -k 5 $e2e_limit "$WEFT_PERF" -p $e2e_port $options0 "$@" \
+	$in0 timeout -k 5 $e2e_limit "$WEFT_PERF" -p $e2e_port $options0 "$@" \
 		"$ends_port0" "$ends_server" >"$e2e_dir/out" 2>"$e2e_dir/client"
 	client_code=$?
 	# A server whose client gave up before it came waits for another.
@@ -73,13 +49,7 @@ over() {
 }
 
 export WEFT_RUNTIME_DIR="$e2e_dir"
-if [ "$(id -u)" != 0 ] || ! world 2>"$e2e_dir/client"; then
-	echo "1..0 # SKIP network namespaces need root: $(tail -n 1 "$e2e_dir/client" 2>/dev/null)"
-	trap - EXIT
-	world_end
-	rm -rf "$e2e_dir"
-	exit 0
-fi
+net_or_skip perf 3400 10.98.0
 options0='' options1=''
 over af_packet af_packet:perf0 af_packet:perf1 10.98.0.11
 over af_xdp af_xdp:perf0 af_xdp:perf1 10.98.0.11
@@ -109,19 +79,19 @@ verdict $? "the result as JSON"
 for mistake in '-s 0 x:y|--size' '--check --lat x:y|--check goes with' 'tape:x|is none of' \
 	'af_packet:nosuch|nosuch' '-x 200 af_packet:perf0 10.98.0.11|--gid-index' \
 	'-M 4 x:y|--max-memory'; do
-	! ip netns exec $ns0 timeout 20 "$WEFT_PERF" ${mistake%|*} >"$e2e_dir/client" 2>&1 &&
+	! $in0 timeout 20 "$WEFT_PERF" ${mistake%|*} >"$e2e_dir/client" 2>&1 &&
 		grep -q -e "${mistake#*|}" "$e2e_dir/client"
 	verdict $? "a mistake is told: ${mistake%|*}"
 done
-ip netns exec $ns0 timeout 20 "$WEFT_PERF" -p 1 af_packet:perf0 127.0.0.1 >"$e2e_dir/client" 2>&1
+$in0 timeout 20 "$WEFT_PERF" -p 1 af_packet:perf0 127.0.0.1 >"$e2e_dir/client" 2>&1
 [ $? = 1 ] && grep -q 'is weft-perf running there' "$e2e_dir/client"
 verdict $? "a server that is not there is told"
 # What talks to a server may be anything.
 next_port
-ip netns exec $ns1 timeout 20 "$WEFT_PERF" -p $e2e_port af_packet:perf1 >"$e2e_dir/server" 2>&1 &
+$in1 timeout 20 "$WEFT_PERF" -p $e2e_port af_packet:perf1 >"$e2e_dir/server" 2>&1 &
 server_pid=$!
 e2e_pids="$e2e_pids $server_pid"
-ip netns exec $ns0 python3 - $e2e_port >"$e2e_dir/client" 2>&1 <<-'PYTHON'
+$in0 python3 - $e2e_port >"$e2e_dir/client" 2>&1 <<-'PYTHON'
 	import socket, sys, time
 	for _ in range(100):
 	    try:
@@ -137,5 +107,6 @@ wait $server_pid
 [ $? = 1 ] && grep -q 'the same version there' "$e2e_dir/server"
 verdict $? "nonsense ends a server with a message"
 
-world_end
+e2e_stop $e2e_pids
+net_close
 e2e_end

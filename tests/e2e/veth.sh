@@ -4,42 +4,10 @@
 # shellcheck disable=SC2154,SC2086 # set by lib.sh or by eval; words of numbers and commands
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/net.sh
+. "$(dirname "$0")/net.sh"
 
 e2e_needs ib_write_bw ib_read_bw ib_send_bw ib_atomic_lat ibv_rc_pingpong ip iperf3 ping bash
-ns0=weft-veth0-$$
-ns1=weft-veth1-$$
-in0="ip netns exec $ns0"
-in1="ip netns exec $ns1"
-
-world_end() {
-	e2e_stop $e2e_pids
-	ip netns del $ns0 2>/dev/null
-	ip netns del $ns1 2>/dev/null
-}
-trap 'world_end; e2e_abort' EXIT INT TERM
-
-# world MTU: the namespaces and their link.
-world() {
-	ip netns add $ns0 && ip netns add $ns1 &&
-		ip link add weft0 netns $ns0 type veth peer name weft1 netns $ns1 || return
-	for side in 0 1; do
-		eval "ns=\$ns$side"
-		ip -n "$ns" link set lo up
-		ip -n "$ns" link set weft$side mtu "$1" up
-		ip -n "$ns" addr add 10.99.0.1$side/24 dev weft$side
-		ip -n "$ns" addr add fd99::1$side/64 dev weft$side nodad
-	done
-}
-
-# vlan_interfaces: the kernels' own of VLAN 7; false where the kernel has none.
-vlan_interfaces() {
-	for side in 0 1; do
-		eval "ns=\$ns$side"
-		ip -n "$ns" link add link weft$side name weft$side.7 type vlan id 7 2>/dev/null || return
-		ip -n "$ns" link set weft$side.7 up
-		ip -n "$ns" addr add 10.99.7.1$side/24 dev weft$side.7
-	done
-}
 
 # daemons KIND INTERFACE_SUFFIX: one on each side. Their IPv4 GIDs in gid0, gid1.
 daemons() {
@@ -147,7 +115,7 @@ on() {
 	verdict $? "$kind: its successor is as good"
 	daemons_end
 
-	if vlan_interfaces; then
+	if net_vlan weft 7 10.99.7; then
 		daemons "$kind" .7 && quick
 		verdict $? "$kind: on a VLAN's interface"
 		daemons_end
@@ -157,13 +125,7 @@ on() {
 }
 
 export WEFT_RUNTIME_DIR="$e2e_dir"
-if [ "$(id -u)" != 0 ] || ! world 9000 2>"$e2e_dir/client"; then
-	echo "1..0 # SKIP network namespaces need root: $(tail -n 1 "$e2e_dir/client" 2>/dev/null)"
-	trap - EXIT
-	world_end
-	rm -rf "$e2e_dir"
-	exit 0
-fi
+net_or_skip weft 9000 10.99.0 fd99
 
 # The control: what the kernel does where weft is not.
 before=$(unreachables)
@@ -180,5 +142,6 @@ for side in 0 1; do
 done
 on af_xdp
 
-world_end
+e2e_stop $e2e_pids
+net_close
 e2e_end
