@@ -2,6 +2,7 @@
 #ifndef WEFT_ACCOUNT_H
 #define WEFT_ACCOUNT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -62,7 +63,7 @@ struct account {
 	struct account_user *user;
 	pid_t pid;
 	const char *device; /**< NULL: none is open yet */
-	uint64_t used[ACCOUNT_NB];
+	_Atomic uint64_t used[ACCOUNT_NB];
 	bool told[ACCOUNT_NB]; /**< that it may have no more, since it last got one */
 };
 

@@ -73,6 +73,7 @@ struct console {
 	struct {
 		json_t *args;
 		struct report_walk walk;
+		uint64_t client;       /**< the last that was told */
 		uint64_t event;        /**< the last that was told */
 		uint64_t nb_lost;      /**< what events.nb_lost was then */
 		bool begun;            /**< the first line was told */

@@ -255,6 +255,7 @@ control_open(struct control *control, const struct control_conf *conf)
 		.claim.fd = -1,
 	};
 	list_init(&control->clients);
+	pthread_mutex_init(&control->clients_lock, NULL);
 	open_accounts(control, &conf->limits);
 	for (uint32_t i = 0; i < control->nb_devices; i++)
 		control->devices[i].claim.fd = -1;
@@ -313,6 +314,7 @@ control_close(struct control *control)
 	drains_close(control);
 	keytab_fini(&control->pds);
 	accounts_fini(&control->accounts);
+	pthread_mutex_destroy(&control->clients_lock);
 	if (control->signals.fd >= 0)
 		close(control->signals.fd);
 	if (control->epoll_fd >= 0)

@@ -3,6 +3,7 @@
 #define WEFT_CONTROL_H
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -84,6 +85,10 @@ struct control {
 	char socket_path[256];
 
 	struct list clients;
+	/** This thread changes the list and what a client has open only under it; others may read.
+	 */
+	pthread_mutex_t clients_lock;
+	uint64_t nb_connections; /**< ever made */
 	uint32_t nb_clients;
 	uint32_t nb_backings;
 	uint32_t next_handle;

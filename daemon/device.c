@@ -207,7 +207,9 @@ handle_open(struct request *req)
 		return err;
 	client->mem_fd = req->fd;
 	req->fd = -1;
+	pthread_mutex_lock(&client->control->clients_lock);
 	client->account.device = device->name;
+	pthread_mutex_unlock(&client->control->clients_lock);
 	event_tell(EVENT_CLIENT, device->name, "opened by pid %d, uid %u", (int)client->account.pid,
 	           (unsigned int)client->account.user->uid);
 	tell_opened(client, opened);

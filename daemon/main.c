@@ -246,7 +246,11 @@ run(struct daemon *d, const struct options *opt)
 		.gid = conf->daemon.operators_gid,
 		.events = &d->events,
 		.tune = &d->tune,
-		.report = {.nodes = &d->nodes, .conf = conf, .whose = whose_qp},
+		.report = {.nodes = &d->nodes,
+	                   .conf = conf,
+	                   .whose = whose_qp,
+	                   .clients = view_clients,
+	                   .clients_arg = &d->control},
 	};
 	struct eal_conf eal_conf = nodes_eal_conf(conf, opt->verbose);
 	int err;

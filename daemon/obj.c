@@ -16,7 +16,7 @@ obj_find(struct client *client, enum obj_kind kind, uint32_t handle)
 uint32_t
 obj_count(const struct client *client, enum obj_kind kind)
 {
-	return client->objs[kind].nb_objs;
+	return atomic_load_explicit(&client->nb_objs[kind], memory_order_relaxed);
 }
 
 /* What an object counts as; and for those that share an account, how many there can be. */
@@ -60,8 +60,10 @@ obj_add(struct client *client, struct obj *obj, enum obj_kind kind, uint32_t han
 		err = obj->handle ? keytab_put(&client->objs[kind], obj->handle, obj) : -EEXIST;
 	} while (err == -EEXIST && !handle);
 	assert(err != -EEXIST);
-	if (!err)
+	if (!err) {
 		account_add(&client->account, kinds[kind].account, 1);
+		atomic_fetch_add(&client->nb_objs[kind], 1);
+	}
 	return -err;
 }
 
@@ -70,6 +72,7 @@ obj_forget(struct obj *obj)
 {
 	keytab_del(&obj->client->objs[obj->kind], obj->handle);
 	account_sub(&obj->client->account, kinds[obj->kind].account, 1);
+	atomic_fetch_sub(&obj->client->nb_objs[obj->kind], 1);
 }
 
 static const struct obj_ops *const obj_ops[OBJ_NB] = {
@@ -157,4 +160,44 @@ obj_destroy_all(struct client *client, enum obj_kind kind)
 		assert(err == 0);
 	}
 	keytab_fini(&client->objs[kind]);
+}
+
+/* ---- for reports ---- */
+
+static struct client_view
+view(const struct client *client)
+{
+	return (struct client_view){
+		.number = client->number,
+		.pid = client->account.pid,
+		.uid = client->account.user->uid,
+		.nic = client->account.device,
+		.nb_qps = obj_count(client, OBJ_QP),
+		.nb_mrs = obj_count(client, OBJ_MR),
+		.nb_mws = obj_count(client, OBJ_MW),
+		.nb_cqs = obj_count(client, OBJ_CQ),
+		.nb_srqs = obj_count(client, OBJ_SRQ),
+		.nb_pds = obj_count(client, OBJ_PD),
+		.nb_channels = obj_count(client, OBJ_CHANNEL),
+		.nb_mappings = obj_count(client, OBJ_BACKING),
+		.memory_bytes = client->account.used[ACCOUNT_MEMORY],
+	};
+}
+
+uint32_t
+view_clients(void *arg, uint64_t after, struct client_view *views, uint32_t max)
+{
+	struct control *control = arg;
+	uint32_t nb = 0;
+
+	pthread_mutex_lock(&control->clients_lock);
+	for (struct list *l = control->clients.next; l != &control->clients && nb < max;
+	     l = l->next) {
+		const struct client *client = container_of(l, struct client, link);
+
+		if (client->number > after)
+			views[nb++] = view(client);
+	}
+	pthread_mutex_unlock(&control->clients_lock);
+	return nb;
 }

@@ -142,6 +142,29 @@ next_qp(struct console *con, json_t **line)
 	return ORDER_LAST;
 }
 
+/* ---- programs ---- */
+
+static bool
+begin_clients(struct console *con, char *why, size_t size)
+{
+	const struct nic *nic;
+
+	return order_nic(con, &nic, why, size);
+}
+
+static enum order_said
+next_clients(struct console *con, json_t **line)
+{
+	const struct report *report = &con->all->report;
+	const char *name = order_text(con, "nic");
+	bool more;
+
+	*line = json_pack("{s:o}", "clients",
+	                  report_clients(report, name ? report_nic(report, name) : NULL,
+	                                 &con->state.client, &more));
+	return more ? ORDER_MORE : ORDER_LAST;
+}
+
 /* ---- events ---- */
 
 /* Events of one line. Source: our choice. */
@@ -215,11 +238,13 @@ static const struct order order_counters = {"counters", node_optional, begin_cou
                                             next_counters};
 static const struct order order_qps = {"qps", nic_optional, begin_qps, next_qps, .end = end_qps};
 static const struct order order_qp = {"qp", nic_and_qpn, begin_qp, next_qp};
+static const struct order order_clients = {"clients", nic_optional, begin_clients, next_clients};
 static const struct order order_events = {"events", follow_optional, .next = next_events};
 
 static const struct order *const orders[] = {
-	&order_version, &order_nodes, &order_counters, &order_qps,    &order_qp,
-	&order_events,  &order_set,   &order_drain,    &order_resume, &order_capture,
+	&order_version, &order_nodes,   &order_counters, &order_qps,
+	&order_qp,      &order_clients, &order_events,   &order_set,
+	&order_drain,   &order_resume,  &order_capture,
 };
 
 #define NB_ORDERS (sizeof(orders) / sizeof(orders[0]))

@@ -39,7 +39,7 @@ struct nic_copy {
 	uint8_t mac[6];
 	uint32_t ip_mtu_bytes;
 	uint8_t active_mtu;
-	uint32_t nb_qps;
+	uint32_t nb_qps, nb_keys;
 	bool is_down;
 };
 
@@ -54,6 +54,7 @@ copy_nic(void *arg, uint64_t now_ns)
 	c->ip_mtu_bytes = c->nic->ip_mtu_bytes;
 	c->active_mtu = c->nic->active_mtu;
 	c->nb_qps = c->nic->qps.nb_objs;
+	c->nb_keys = c->nic->keys.nb_objs;
 	c->is_down = !c->nic->is_up;
 }
 
@@ -89,13 +90,13 @@ json_nic(const struct report *report, uint32_t i)
 	struct nic_copy c = {.nic = report->nodes->nics[i]};
 
 	worker_call(report->nodes->worker, copy_nic, &c);
-	return json_pack("{s:s, s:s, s:[o], s:o, s:o, s:i, s:i, s:I, s:s, s:s, s:s, s:i}", "name",
-	                 conf->name, "kind", "nic", "ports", json_port(&conf->port, c.is_down),
-	                 "mac", json_mac(c.mac), "gids", json_gids(&c), "mtu", (int)c.ip_mtu_bytes,
-	                 "path_mtu", (int)mtu_bytes(c.active_mtu), "rate_bps",
-	                 (json_int_t)conf->num.rate_bps, "reliability", conf->bind.rel->info.name,
-	                 "cc", conf->bind.cc->info.name, "lb", conf->bind.lb->info.name, "qps",
-	                 (int)c.nb_qps);
+	return json_pack(
+		"{s:s, s:s, s:[o], s:o, s:o, s:i, s:i, s:I, s:s, s:s, s:s, s:i, s:i}", "name",
+		conf->name, "kind", "nic", "ports", json_port(&conf->port, c.is_down), "mac",
+		json_mac(c.mac), "gids", json_gids(&c), "mtu", (int)c.ip_mtu_bytes, "path_mtu",
+		(int)mtu_bytes(c.active_mtu), "rate_bps", (json_int_t)conf->num.rate_bps,
+		"reliability", conf->bind.rel->info.name, "cc", conf->bind.cc->info.name, "lb",
+		conf->bind.lb->info.name, "qps", (int)c.nb_qps, "keys", (int)c.nb_keys);
 }
 
 struct switch_copy {

@@ -23,12 +23,25 @@
 /** QPs that the worker copies at once, about 1 us each. Source: our choice. */
 #define REPORT_SLICE_QPS 32
 
+/** What a program has, by one of its connections. */
+struct client_view {
+	uint64_t number; /**< of the connection, counts from 1 */
+	pid_t pid;
+	uid_t uid;
+	const char *nic; /**< NULL: it has opened none yet */
+	uint32_t nb_qps, nb_mrs, nb_mws, nb_cqs, nb_srqs, nb_pds, nb_channels, nb_mappings;
+	uint64_t memory_bytes; /**< that it shares with the daemon: mappings and rings */
+};
+
 /** What there is to report of; the caller's, unchanged while reports are made. */
 struct report {
 	const struct nodes *nodes;
 	const struct conf *conf;
 	/** On the worker: which process has a QP, by its owner in qp_init. Optional. */
 	void (*whose)(const void *qp_owner, pid_t *pid, uid_t *uid);
+	/** From any thread: up to max connections, the oldest behind this number. Optional. */
+	uint32_t (*clients)(void *arg, uint64_t after, struct client_view *views, uint32_t max);
+	void *clients_arg;
 };
 
 /** Array of nodes, in the order of the conf: NICs, then switches. */
@@ -39,6 +52,20 @@ json_t *report_counters(const struct report *report, const char *node);
 
 /** One QP. null if there is no such QP. */
 json_t *report_qp(const struct report *report, const struct nic *nic, uint32_t qpn);
+
+/** Connections of one line. Source: our choice. */
+#define REPORT_CLIENTS 64
+/**
+ * Array of connections of programs, the oldest behind *after, which moves on to the last one that
+ * was looked at.
+ *
+ * @param nic  only those that have this NIC open; NULL = all.
+ * @param[out] more  whether there may be others.
+ */
+json_t *report_clients(const struct report *report, const struct nic *nic, uint64_t *after,
+                       bool *more);
+/** One connection. null if there is none of this number. */
+json_t *report_client(const struct report *report, uint64_t number);
 
 /** The NIC of a name; NULL if there is none. */
 const struct nic *report_nic(const struct report *report, const char *name);

@@ -246,7 +246,10 @@ client_create(struct control *control, int fd)
 	client->socket = (struct watch){.fd = fd, .ready = socket_ready};
 	client->process =
 		(struct watch){.fd = process_fd(fd, client->account.pid), .ready = process_ready};
+	client->number = ++control->nb_connections;
+	pthread_mutex_lock(&control->clients_lock);
 	list_add_tail(&control->clients, &client->link);
+	pthread_mutex_unlock(&control->clients_lock);
 	control->nb_clients++;
 	if (control_watch(control, &client->socket, EPOLLIN) != 0 ||
 	    (client->process.fd >= 0 && control_watch(control, &client->process, EPOLLIN) != 0))
@@ -283,8 +286,10 @@ client_destroy(struct client *client)
 	}
 	if (client->mem_fd >= 0)
 		close(client->mem_fd);
-	account_close(&client->account);
+	pthread_mutex_lock(&control->clients_lock);
 	list_del(&client->link);
+	pthread_mutex_unlock(&control->clients_lock);
+	account_close(&client->account);
 	control->nb_clients--;
 	lazy_free(client, sizeof(*client));
 	control_client_gone(control);

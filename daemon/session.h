@@ -2,6 +2,7 @@
 #ifndef WEFT_SESSION_H
 #define WEFT_SESSION_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -12,6 +13,7 @@
 #include "bell.h"
 #include "control.h"
 #include "outbox.h"
+#include "report.h"
 
 /*
  * One application's session: its connection and what it made. Used by the control thread, except
@@ -46,6 +48,7 @@ struct mailbox {
 
 struct client {
 	struct list link; /**< of control.clients */
+	uint64_t number;  /**< of the connection, from 1 on */
 	struct control *control;
 	struct watch socket;
 	struct watch process; /**< pidfd, -1 = none */
@@ -60,6 +63,7 @@ struct client {
 	bool too_fast; /**< the worker's word: it rings too often, and that is to be told */
 	struct nic_client turns;               /**< of its QPs, on the device */
 	struct keytab objs[OBJ_NB];            /**< handle -> object */
+	_Atomic uint32_t nb_objs[OBJ_NB];      /**< in these, for whoever reports */
 	uint64_t bells_used[WEFT_MAX_QP / 64]; /**< bit per doorbell */
 };
 
@@ -157,6 +161,9 @@ extern const struct obj_ops channel_ops, cq_ops, srq_ops, qp_ops;
 
 /** On the worker: the process that has a QP, by its owner; see struct report. */
 void whose_qp(const void *qp_owner, pid_t *pid, uid_t *uid);
+
+/** From any thread: what connections have, see struct report. @param arg  struct control. */
+uint32_t view_clients(void *arg, uint64_t after, struct client_view *views, uint32_t max);
 
 /** On the worker: an armed CQ, whose events have this mark, got an entry. */
 void cq_obj_notify(struct outbox_mark *events);

@@ -10,8 +10,8 @@
 
 #include "qpns.h"
 
-/* QPNs of one answer: an array's entries. */
-#define QPNS_MAX RTE_TEL_MAX_ARRAY_ENTRIES
+/* QPNs or clients of one answer: an array's entries. */
+#define NUMBERS_MAX RTE_TEL_MAX_ARRAY_ENTRIES
 /* Words behind a command. */
 #define MAX_WORDS 2
 
@@ -154,7 +154,7 @@ make_qps(const struct report *report, char *const words[MAX_WORDS])
 	uint32_t *qpns = nic ? qpns_of(report->nodes->worker, nic, &nb) : NULL;
 	json_t *array = qpns ? json_array() : NULL;
 
-	for (uint32_t i = from; qpns && i < nb && json_array_size(array) < QPNS_MAX; i++)
+	for (uint32_t i = from; qpns && i < nb && json_array_size(array) < NUMBERS_MAX; i++)
 		json_array_append_new(array, json_integer(qpns[i]));
 	free(qpns);
 	return array;
@@ -166,6 +166,30 @@ make_qp(const struct report *report, char *const words[MAX_WORDS])
 	const struct nic *nic = words[0] && words[1] ? report_nic(report, words[0]) : NULL;
 
 	return nic ? report_qp(report, nic, (uint32_t)strtoul(words[1], NULL, 0)) : NULL;
+}
+
+static json_t *
+make_clients(const struct report *report, char *const words[MAX_WORDS])
+{
+	uint64_t after = words[0] ? strtoull(words[0], NULL, 0) : 0;
+	json_t *numbers = json_array();
+	bool more = true;
+
+	while (more && json_array_size(numbers) < NUMBERS_MAX) {
+		json_t *clients = report_clients(report, NULL, &after, &more), *client;
+		size_t i;
+
+		json_array_foreach(clients, i, client)
+			json_array_append(numbers, json_object_get(client, "client"));
+		json_decref(clients);
+	}
+	return numbers;
+}
+
+static json_t *
+make_client(const struct report *report, char *const words[MAX_WORDS])
+{
+	return words[0] ? report_client(report, strtoull(words[0], NULL, 0)) : NULL;
 }
 
 /* ---- the table ---- */
@@ -180,6 +204,8 @@ static const struct command {
 	{"/weft/counters", "Counters. Parameters: NIC, SWITCH/PORT or worker", make_counters},
 	{"/weft/qps", "QP numbers, 512 at most. Parameters: NIC[,FROM]", make_qps},
 	{"/weft/qp", "One QP. Parameters: NIC,QPN", make_qp},
+	{"/weft/clients", "Programs' connections, 512 at most. Parameters: [AFTER]", make_clients},
+	{"/weft/client", "What one has. Parameters: NUMBER", make_client},
 };
 
 #define NB_COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -41,6 +41,11 @@ done
 telemetry /weft/qps,weft0 'len(d) == 1' "a QP's number"
 qpn=$(tr -d '[] \n' <"$e2e_dir/client")
 telemetry "/weft/qp,weft0,$qpn" "d['qpn'] == $qpn and d['type'] == 'RC' and d['pid'] > 0" "a QP"
+telemetry /weft/clients 'len(d) == 1' "a program's number"
+client=$(tr -d '[] \n' <"$e2e_dir/client")
+telemetry "/weft/client,$client" "d['nic'] == 'weft0' and d['qps'] == 1 and d['mrs'] == 1" "what it has"
+telemetry "/weft/clients,$client" 'd == []' "behind the last program"
+telemetry /weft/client,0 'd is None' "no such program"
 telemetry /weft/qp,weft0,1 'd is None' "no such QP"
 telemetry "/weft/qps,weft0,1" 'd == []' "behind the last QP"
 if command -v dpdk-telemetry.py >/dev/null 2>&1; then
@@ -64,5 +69,5 @@ e2e_signal TERM "$e2e_daemon"
 wait "$e2e_daemon"
 e2e_daemon=
 [ ! -e "$e2e_dir/dpdk" ]
-verdict $? "nothing is left at the end" "$(ls "$e2e_dir")"
+verdict $? "nothing is left at the end" "$(ls "$e2e_dir" | tr '\n' ' ')"
 e2e_end

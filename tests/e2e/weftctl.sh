@@ -65,6 +65,15 @@ ctl qp weft1 "$qpn"
 says 0 "one QP" "^pid +$client_pid\$"
 ctl qp weft1 "$(printf 0x%x "$qpn")"
 says 0 "one QP, by a hexadecimal number" "^peer +10.77.0.1\$"
+ctl -j clients weft1
+[ $ctl_code = 0 ] && json "[(c['pid'], c['qps'], c['mrs'], c['cqs'], c['pds']) for c in d['clients']] ==
+	[($client_pid, 1, 1, 1, 1)] and d['clients'][0]['memory_bytes'] > 65536"
+verdict $? "programs, and what they have"
+ctl clients
+says 0 "the same as a table" "^ +[0-9]+ weft1 +$client_pid "
+ctl -j nodes
+json 'all(n["kind"] != "nic" or (n["qps"], n["keys"]) == (1, 1) for n in d["nodes"])'
+verdict $? "queue pairs and keys of NICs"
 ctl counters weft1
 says 0 "counters" '^weft1 tx_packets [1-9]'
 ctl -j counters

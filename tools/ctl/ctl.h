@@ -56,7 +56,7 @@ int capture_to(const char *file, const char *socket, bool json, const json_t *re
 
 /** How a line of an answer is shown to people; is_first: no line was shown before. */
 typedef void show_fn(const json_t *line, bool is_first, bool all);
-show_fn show_version, show_nodes, show_counters, show_qps, show_qp, show_events, show_set,
-	show_drain, show_resume;
+show_fn show_version, show_nodes, show_counters, show_qps, show_qp, show_clients, show_events,
+	show_set, show_drain, show_resume;
 
 #endif

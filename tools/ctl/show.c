@@ -61,8 +61,10 @@ show_nic(const json_t *nic)
 			printf(" VLAN %" JSON_INTEGER_FORMAT, number(gid, "vlan"));
 		printf("\n");
 	}
-	printf("%-12s         %s, %s, %s; %" JSON_INTEGER_FORMAT " QPs\n", "",
-	       text(nic, "reliability"), text(nic, "cc"), text(nic, "lb"), number(nic, "qps"));
+	printf("%-12s         %s, %s, %s; %" JSON_INTEGER_FORMAT " QPs, %" JSON_INTEGER_FORMAT
+	       " keys\n",
+	       "", text(nic, "reliability"), text(nic, "cc"), text(nic, "lb"), number(nic, "qps"),
+	       number(nic, "keys"));
 }
 
 void
@@ -164,6 +166,31 @@ show_qp(const json_t *line, bool is_first, bool all)
 			printf("%" JSON_INTEGER_FORMAT "\n", json_integer_value(value));
 		else
 			printf("%s\n", json_is_null(value) ? "-" : json_string_value(value));
+	}
+}
+
+void
+show_clients(const json_t *line, bool is_first, bool all)
+{
+	static const char *const keys[] = {"pid",      "uid",      "qps",         "mrs",
+	                                   "mws",      "cqs",      "srqs",        "pds",
+	                                   "channels", "mappings", "memory_bytes"};
+	size_t i;
+	const json_t *client;
+
+	(void)all;
+	if (is_first)
+		printf("%8s %-12s %8s %8s %8s %8s %8s %8s %8s %8s %8s %8s %12s\n", "CLIENT", "NIC",
+		       "PID", "UID", "QPS", "MRS", "MWS", "CQS", "SRQS", "PDS", "CHANNELS",
+		       "MAPPINGS", "MEMORY");
+	json_array_foreach(json_object_get(line, "clients"), i, client)
+	{
+		printf("%8" JSON_INTEGER_FORMAT " %-12s", number(client, "client"),
+		       text(client, "nic"));
+		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+			printf(" %*" JSON_INTEGER_FORMAT, strlen(keys[k]) > 8 ? 12 : 8,
+			       number(client, keys[k]));
+		printf("\n");
 	}
 }
 

@@ -17,6 +17,7 @@ static const char usage[] =
 	"  nodes            NICs and switches\n"
 	"  qps [NIC]        queue pairs: state, peer, PSNs, what is in flight, why one failed\n"
 	"  qp NIC QPN       all about one\n"
+	"  clients [NIC]    programs, and what each has\n"
 	"  counters [NODE]  those that are not 0; NODE may be 'worker'\n"
 	"  events           what happened of late, and then what happens\n"
 	"  set NIC|ENGINE KEY VALUE\n"
@@ -76,6 +77,7 @@ static const struct command commands[] = {
 	{"nodes", show_nodes, {{NULL}}},
 	{"qps", show_qps, {{"nic", .optional = true}}},
 	{"qp", show_qp, {{"nic"}, {"qpn", .is_number = true}}},
+	{"clients", show_clients, {{"nic", .optional = true}}},
 	{"counters", show_counters, {{"node", .optional = true}}},
 	{"events", show_events, {{NULL}}, .is_stream = true},
 	{"set", show_set, {{"target"}, {"key"}, {"value"}}},

@@ -73,6 +73,7 @@ Test(report, nodes_have_the_addresses_of_their_nics)
 	cr_expect_str_eq(text(nic, "kind"), "nic");
 	cr_expect_str_eq(text(nic, "reliability"), "gbn");
 	cr_expect_eq(number(nic, "qps"), 0);
+	cr_expect_eq(number(nic, "keys"), 0);
 	cr_expect_eq(number(nic, "path_mtu"), mtu_bytes(w.nic[0]->active_mtu));
 	port = json_array_get(json_object_get(nic, "ports"), 0);
 	cr_expect_str_eq(text(port, "port"), "ring:r");
@@ -177,4 +178,79 @@ Test(report, a_walk_tells_of_each_qp_once_in_slices)
 		if (i % 8)
 			app_close(&qps[i]);
 	}
+}
+
+#define NB_CLIENTS 150
+
+/* Connections 2, 4, 6...: every third has no NIC. */
+static uint32_t
+even_clients(void *arg, uint64_t after, struct client_view *views, uint32_t max)
+{
+	uint32_t nb = 0;
+
+	cr_assert_eq(arg, &w);
+	for (uint64_t i = 1; i <= NB_CLIENTS && nb < max; i++) {
+		if (2 * i > after)
+			views[nb++] = (struct client_view){.number = 2 * i,
+			                                   .nic = i % 3 ? "side1" : NULL,
+			                                   .nb_mrs = (uint32_t)i,
+			                                   .memory_bytes = i << 32};
+	}
+	return nb;
+}
+
+Test(report, clients_come_in_pieces_each_once)
+{
+	const struct report of_clients = {
+		.nodes = &nodes, .conf = &conf, .clients = even_clients, .clients_arg = &w};
+	const struct {
+		const struct nic *nic;
+		uint32_t nb;
+	} rows[] = {{NULL, NB_CLIENTS}, {w.nic[0], 0}, {w.nic[1], NB_CLIENTS / 3 * 2}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		json_int_t last = 0;
+		uint64_t after = 0;
+		uint32_t nb = 0;
+
+		for (bool more = true; more;) {
+			json_t *piece = report_clients(&of_clients, rows[i].nic, &after, &more),
+			       *client;
+			size_t k;
+
+			json_array_foreach(piece, k, client)
+			{
+				cr_expect_gt(number(client, "client"), last);
+				last = number(client, "client");
+				cr_expect_eq(number(client, "mrs"), last / 2);
+				cr_expect_eq(number(client, "memory_bytes"), last / 2 << 32);
+				nb++;
+			}
+			json_decref(piece);
+		}
+		cr_expect_eq(nb, rows[i].nb, "row %zu", i);
+	}
+}
+
+Test(report, one_client_by_its_number)
+{
+	const struct report of_clients = {
+		.nodes = &nodes, .conf = &conf, .clients = even_clients, .clients_arg = &w};
+	json_t *client = report_client(&of_clients, 4);
+	uint64_t after = 0;
+	bool more;
+
+	cr_expect_eq(number(client, "client"), 4);
+	cr_expect_str_eq(text(client, "nic"), "side1");
+	json_decref(client);
+	client = report_client(&of_clients, 6);
+	cr_expect(json_is_null(json_object_get(client, "nic")));
+	json_decref(client);
+	for (uint64_t none = 0; none < 2 * NB_CLIENTS + 4; none += 2 * NB_CLIENTS + 2)
+		cr_expect(json_is_null(report_client(&of_clients, none)), "client %lu", none);
+	cr_expect(json_is_null(report_client(&of_clients, 3)));
+	client = report_clients(&report, NULL, &after, &more);
+	cr_expect_eq(json_array_size(client), 0, "nobody serves programs");
+	cr_expect_not(more);
+	json_decref(client);
 }
