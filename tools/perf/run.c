@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,14 +9,13 @@
 
 #include "report.h"
 #include "talk.h"
+#include "terms.h"
 
 /*
  * One test, step by step, on the main thread; the worker is asked to do what belongs to the NIC.
  * Each step is an object to the other end and one from it, so that both are at the same place.
  */
 
-/* Grows with any change of what is said. */
-#define PROTOCOL 1
 /* READs and atomics outstanding of a QP. */
 #define NB_RD_ATOMIC WEFT_MAX_RD_ATOMIC
 /* 4.096 us x 2^14 = 67 ms, as perftest. */
@@ -31,52 +29,13 @@ struct run {
 	struct perf_test test;
 	struct perf_result result;
 	uint8_t sgid_index;
-	struct ip_addr peer_gid;
+	struct perf_end peer;
 	const json_t *peer_qps; /* while connecting */
-	uint64_t peer_addr, peer_rkey;
-	uint64_t first, end; /* of the round */
+	uint64_t first, end;    /* of the round */
 	int err;
 };
 
 /* ---- what is to be done ---- */
-
-static json_t *
-test_to_json(const struct perf_test *t)
-{
-	return json_pack("{s:i, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:b}", "weft-perf", PROTOCOL,
-	                 "op", perf_op_name(t->op), "size", (json_int_t)t->size, "qps",
-	                 (json_int_t)t->nb_qps, "depth", (json_int_t)t->depth, "iters",
-	                 (json_int_t)t->iters, "seconds", (json_int_t)t->seconds, "lat", t->is_lat,
-	                 "check", t->is_checked);
-}
-
-static bool
-test_from_json(const json_t *j, struct perf_test *t)
-{
-	const char *op = json_string_value(json_object_get(j, "op"));
-	uint64_t size, qps, depth, seconds, version;
-
-	if (!talk_number(j, "weft-perf", PROTOCOL, PROTOCOL, &version) ||
-	    !talk_number(j, "size", 1, PERF_MAX_BYTES, &size) ||
-	    !talk_number(j, "qps", 1, PERF_MAX_QPS, &qps) ||
-	    !talk_number(j, "depth", 1, PERF_MAX_DEPTH, &depth) ||
-	    !talk_number(j, "iters", 0, PERF_MAX_ITERS, &t->iters) ||
-	    !talk_number(j, "seconds", 0, PERF_MAX_SECONDS, &seconds))
-		return false;
-	t->op = perf_op_find(op ? op : "");
-	t->is_lat = json_is_true(json_object_get(j, "lat"));
-	t->is_checked = json_is_true(json_object_get(j, "check"));
-	t->size = (uint32_t)size;
-	t->nb_qps = (uint32_t)qps;
-	t->depth = (uint32_t)depth;
-	t->seconds = (uint32_t)seconds;
-	/* What the client's options do not allow either. */
-	if (t->op != PERF_OP_NB && !t->iters != !t->seconds && !(t->is_lat && t->nb_qps > 1) &&
-	    !(t->is_checked && (t->is_lat || t->seconds)) && !(t->op == PERF_ATOMIC && size != 8))
-		return true;
-	fputs("weft-perf: the client asks for what is no test: the same version there?\n", stderr);
-	return false;
-}
 
 static bool
 agree_test(struct run *r)
@@ -86,10 +45,10 @@ agree_test(struct run *r)
 
 	if (r->opt->server) {
 		r->test = r->opt->test;
-		return talk_say(r->talk, test_to_json(&r->test));
+		return talk_say(r->talk, terms_test(&r->test));
 	}
 	j = talk_hear(r->talk);
-	ok = j && test_from_json(j, &r->test);
+	ok = j && terms_take_test(j, &r->test);
 	json_decref(j);
 	return ok;
 }
@@ -163,28 +122,6 @@ choose_gid(struct run *r)
 	return true;
 }
 
-static void
-format_ip(const struct ip_addr *ip, char text[INET6_ADDRSTRLEN])
-{
-	if (ip_addr_is_ipv4(ip))
-		inet_ntop(AF_INET, ip->b + 12, text, INET6_ADDRSTRLEN);
-	else
-		inet_ntop(AF_INET6, ip->b, text, INET6_ADDRSTRLEN);
-}
-
-static bool
-parse_gid(const char *text, struct ip_addr *ip)
-{
-	uint8_t ipv4[4];
-
-	if (text && inet_pton(AF_INET, text, ipv4) == 1) {
-		*ip = (struct ip_addr){0};
-		ip_addr_from_ipv4(ip, ipv4);
-		return true;
-	}
-	return text && inet_pton(AF_INET6, text, ip->b) == 1;
-}
-
 /* ---- QPs ---- */
 
 static void
@@ -196,24 +133,30 @@ open_on_worker(void *arg, uint64_t now_ns)
 	r->err = load_open(r->load);
 }
 
+/* What the NIC can, or less if the options want that. */
+static uint32_t
+own_mtu(const struct run *r)
+{
+	uint32_t mtu = mtu_bytes(r->load->nic->active_mtu), max = r->opt->test.mtu;
+
+	return max && max < mtu ? max : mtu;
+}
+
 static json_t *
 own_end(const struct run *r)
 {
 	const struct load *l = r->load;
+	const struct perf_end end = {
+		.gid = l->nic->gids.entry[r->sgid_index].ip,
+		.mtu = own_mtu(r),
+		.addr = (uintptr_t)l->mem,
+		.rkey = l->mr.mr->key,
+	};
 	json_t *qps = json_array();
-	char gid[INET6_ADDRSTRLEN];
-	uint32_t mtu = mtu_bytes(l->nic->active_mtu);
 
-	format_ip(&l->nic->gids.entry[r->sgid_index].ip, gid);
 	for (uint32_t i = 0; i < l->test.nb_qps; i++)
-		json_array_append_new(qps, json_pack("{s:I, s:I}", "qpn",
-		                                     (json_int_t)l->qps[i].app.qp->qpn, "psn",
-		                                     (json_int_t)l->qps[i].psn));
-	if (r->opt->test.mtu && r->opt->test.mtu < mtu)
-		mtu = r->opt->test.mtu;
-	return json_pack("{s:s, s:I, s:I, s:I, s:o}", "gid", gid, "mtu", (json_int_t)mtu, "addr",
-	                 (json_int_t)(uintptr_t)l->mem, "rkey", (json_int_t)l->mr.mr->key, "qps",
-	                 qps);
+		json_array_append_new(qps, terms_qp(l->qps[i].app.qp->qpn, l->qps[i].psn));
+	return terms_end(&end, qps);
 }
 
 static uint8_t
@@ -227,27 +170,14 @@ mtu_code_of(uint32_t bytes)
 }
 
 static bool
-take_peer(struct run *r, const json_t *end)
+take_peer(struct run *r, const json_t *json)
 {
-	uint32_t own = mtu_bytes(r->load->nic->active_mtu);
-	uint64_t mtu;
+	uint32_t mtu = own_mtu(r);
 
-	if (!parse_gid(json_string_value(json_object_get(end, "gid")), &r->peer_gid)) {
-		fputs("weft-perf: the peer's GID is not one\n", stderr);
+	r->peer_qps = terms_take_end(json, r->test.nb_qps, &r->peer);
+	if (!r->peer_qps)
 		return false;
-	}
-	r->peer_qps = json_object_get(end, "qps");
-	if (json_array_size(r->peer_qps) != r->test.nb_qps) {
-		fputs("weft-perf: the peer has another number of QPs\n", stderr);
-		return false;
-	}
-	if (!talk_number(end, "mtu", 256, 4096, &mtu) ||
-	    !talk_number(end, "addr", 0, INT64_MAX, &r->peer_addr) ||
-	    !talk_number(end, "rkey", 0, UINT32_MAX, &r->peer_rkey))
-		return false;
-	if (r->opt->test.mtu && r->opt->test.mtu < own)
-		own = r->opt->test.mtu;
-	r->test.mtu = mtu_bytes(mtu_code_of(mtu < own ? (uint32_t)mtu : own));
+	r->test.mtu = mtu_bytes(mtu_code_of(r->peer.mtu < mtu ? r->peer.mtu : mtu));
 	return true;
 }
 
@@ -260,27 +190,22 @@ connect_on_worker(void *arg, uint64_t now_ns)
 
 	r->err = 0;
 	for (uint32_t i = 0; i < l->test.nb_qps && !r->err; i++) {
-		const json_t *j = json_array_get(r->peer_qps, i);
 		struct load_qp *q = &l->qps[i];
 		struct local_peer peer = {
-			.gid = r->peer_gid,
+			.gid = r->peer.gid,
 			.own_psn = q->psn,
 			.sgid_index = r->sgid_index,
 			.path_mtu = mtu_code_of(r->test.mtu),
 			.timeout = TIMEOUT,
 			.nb_rd_atomic = NB_RD_ATOMIC,
 		};
-		uint64_t qpn, psn;
 
-		if (!talk_number(j, "qpn", 2, 0xffffff, &qpn) ||
-		    !talk_number(j, "psn", 0, 0xffffff, &psn)) {
+		if (!terms_take_qp(r->peer_qps, i, &peer.qpn, &peer.psn)) {
 			r->err = -EINVAL;
 			return;
 		}
-		peer.qpn = (uint32_t)qpn;
-		peer.psn = (uint32_t)psn;
-		q->remote_addr = r->peer_addr + i * part;
-		q->remote_rkey = (uint32_t)r->peer_rkey;
+		q->remote_addr = r->peer.addr + i * part;
+		q->remote_rkey = r->peer.rkey;
 		r->err = local_qp_connect(&q->app, &peer, now_ns);
 	}
 }
@@ -381,7 +306,7 @@ compare(struct run *r)
 	if (!talk_say(r->talk, json_pack("{s:I}", "wrong", (json_int_t)wrong)))
 		return false;
 	j = talk_hear(r->talk);
-	ok = j && talk_number(j, "wrong", 0, INT64_MAX, &theirs);
+	ok = j && terms_number(j, "wrong", 0, INT64_MAX, &theirs);
 	json_decref(j);
 	if (ok && wrong + theirs == 0)
 		return true;
@@ -445,9 +370,8 @@ tell(struct run *r)
 		json_decref(j);
 		return;
 	}
-	format_ip(&r->load->nic->gids.entry[r->sgid_index].ip, own);
-	format_ip(&r->peer_gid, peer);
-	report_test(&r->test, own, peer);
+	report_test(&r->test, terms_ip_text(&r->load->nic->gids.entry[r->sgid_index].ip, own),
+	            terms_ip_text(&r->peer.gid, peer));
 	report_result(&r->test, &r->result, r->opt->gbits);
 }
 

@@ -243,19 +243,3 @@ talk_hear(struct talk *t)
 	json_decref(object);
 	return NULL;
 }
-
-bool
-talk_number(const json_t *object, const char *name, uint64_t min, uint64_t max, uint64_t *value)
-{
-	const json_t *j = json_object_get(object, name);
-	json_int_t n = json_integer_value(j);
-
-	if (json_is_integer(j) && n >= 0 && (uint64_t)n >= min && (uint64_t)n <= max) {
-		*value = (uint64_t)n;
-		return true;
-	}
-	fprintf(stderr,
-	        "weft-perf: the peer's '%s' is not in %llu to %llu: the same version there?\n",
-	        name, (unsigned long long)min, (unsigned long long)max);
-	return false;
-}

@@ -10,7 +10,7 @@
 /**
  * @file
  * How the two ends agree: JSON objects, one a line, over the kernel's TCP. What comes is not
- * trusted: a line has a limit, and whoever reads a value checks its range.
+ * trusted: a line has a limit; its values are for terms.h to check.
  */
 
 struct talk;
@@ -42,9 +42,5 @@ void talk_fail(struct talk *talk, const char *why);
  * tells of an error.
  */
 json_t *talk_hear(struct talk *talk);
-
-/** A member that must be a whole number in [min, max]; false after a message on stderr. */
-bool talk_number(const json_t *object, const char *name, uint64_t min, uint64_t max,
-                 uint64_t *value);
 
 #endif
