@@ -5,38 +5,24 @@
  * ends. A program of verbs, as any other.
  */
 #include <errno.h>
-#include <infiniband/verbs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "verbs.h"
 
 static struct ibv_context *ctx;
 static struct ibv_pd *pd;
 static struct ibv_cq *cq;
 static char page[4096];
 
-static struct ibv_context *
-open_device(const char *name)
-{
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	struct ibv_context *found = NULL;
-
-	for (int i = 0; list && list[i] && !found; i++) {
-		if (strcmp(ibv_get_device_name(list[i]), name) == 0)
-			found = ibv_open_device(list[i]);
-	}
-	if (list)
-		ibv_free_device_list(list);
-	return found;
-}
-
 static const char *device;
 
 static void *
 make_client(void)
 {
-	return open_device(device);
+	return verbs_open(device);
 }
 
 static void *
@@ -119,7 +105,7 @@ make_refusal(void)
 		.cap = {1, 1, 1, 1, 0},
 		.qp_type = IBV_QPT_RC,
 	};
-	struct ibv_context *c = open_device(device);
+	struct ibv_context *c = verbs_open(device);
 	struct ibv_qp *qps[64];
 	struct ibv_pd *p;
 	int n = 0;
@@ -163,7 +149,7 @@ main(int argc, char **argv)
 			make = kinds[i].make;
 	}
 	if (make != make_client) {
-		ctx = open_device(device);
+		ctx = verbs_open(device);
 		pd = ctx ? ibv_alloc_pd(ctx) : NULL;
 		cq = ctx ? ibv_create_cq(ctx, 16, NULL, NULL, 0) : NULL;
 		if (!pd || !cq)

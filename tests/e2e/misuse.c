@@ -10,29 +10,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "weft.h"
+#include "native.h"
 
 #define BYTES 65536u
-#define ALL (WEFT_LOCAL_WRITE | WEFT_REMOTE_WRITE | WEFT_REMOTE_READ)
 
-#define must(condition)                                                                            \
-	do {                                                                                       \
-		if (!(condition)) {                                                                \
-			fprintf(stderr, "%s:%d: not so: %s (errno %d)\n", __FILE__, __LINE__,      \
-			        #condition, errno);                                                \
-			exit(1);                                                                   \
-		}                                                                                  \
-	} while (0)
-
+/* An end with one QP. */
 struct end {
-	struct weft *weft;
-	struct weft_pd *pd;
-	struct weft_mr *mr;
-	struct weft_cq *cq;
+	struct native n;
 	struct weft_qp *qp;
-	uint8_t *buf;
-	struct weft_path path;
-	int gid_index;
 };
 
 static const char *devices[2];
@@ -40,43 +25,28 @@ static const char *devices[2];
 static void
 open_end(struct end *end, int side)
 {
-	struct weft_qp_init init = {.type = WEFT_RC, .max_send = 8, .max_recv = 8};
-
-	must((end->weft = weft_open(devices[side])));
-	must((end->pd = weft_pd_alloc(end->weft)));
-	must((end->buf = weft_mem_alloc(end->weft, BYTES)));
-	must((end->mr = weft_mr_reg(end->pd, end->buf, BYTES, ALL)));
-	must((end->cq = weft_cq_create(end->weft, 16, NULL, NULL)));
-	init.send_cq = init.recv_cq = end->cq;
-	must((end->qp = weft_qp_create(end->pd, &init)));
-	end->gid_index = weft_gid_default(end->weft, end->path.gid);
-	must(end->gid_index >= 0);
-	end->path.qpn = weft_qp_num(end->qp);
+	native_open(&end->n, devices[side], BYTES, 16);
+	end->qp = native_qp(&end->n, 8);
 }
 
-static int
-connect_to(struct end *end, struct weft_path peer, int gid_index)
+/* Whoever waits in vain does not wait long. */
+static struct weft_path
+short_path(const struct end *from, const struct end *to)
 {
-	peer.gid_index = (uint8_t)gid_index;
-	peer.timeout = 8;
-	peer.retries = 3;
-	return weft_qp_connect(end->qp, &peer, WEFT_REMOTE_WRITE | WEFT_REMOTE_READ, 0);
+	struct weft_path path = native_path(&from->n, &to->n, to->qp);
+
+	path.timeout = 8;
+	path.retries = 3;
+	path.rnr_retries = 0;
+	return path;
 }
 
-/* A request that fails with this status. */
 static void
-send_fails(struct end *end, struct weft_send send, enum weft_status status)
+connect_to(const struct end *from, const struct end *to)
 {
-	struct weft_sge sge = {(uintptr_t)end->buf, 100, weft_mr_key(end->mr)};
-	struct weft_completion done;
+	const struct weft_path path = short_path(from, to);
 
-	send.flags = WEFT_SIGNALED;
-	send.sge = &sge;
-	send.nb_sge = 1;
-	must(weft_post_send(end->qp, &send, 1) == 1);
-	while (weft_poll(end->cq, &done, 1) == 0)
-		;
-	must(done.status == status);
+	native_connect(from->qp, &path);
 }
 
 static void
@@ -84,8 +54,16 @@ connected(struct end *a, struct end *b)
 {
 	open_end(a, 0);
 	open_end(b, 1);
-	must(connect_to(a, b->path, a->gid_index) == 0);
-	must(connect_to(b, a->path, b->gid_index) == 0);
+	connect_to(a, b);
+	connect_to(b, a);
+}
+
+/* A request that fails with this status. */
+static void
+send_fails(const struct end *end, struct weft_send send, enum weft_status status)
+{
+	native_post(&end->n, end->qp, send, 0, 100);
+	must(native_wait(&end->n) == status);
 }
 
 /* ---- situations ---- */
@@ -109,16 +87,19 @@ gid(void)
 	uint8_t none[16];
 
 	open_end(&a, 0);
-	must(weft_gid(a.weft, 200, none) == -EINVAL);
+	must(weft_gid(a.n.weft, 200, none) == -EINVAL);
 }
 
 static void
 path(void)
 {
 	struct end a = {0};
+	struct weft_path own;
 
 	open_end(&a, 0);
-	must(connect_to(&a, a.path, 200) == -EINVAL);
+	own = short_path(&a, &a);
+	own.gid_index = 200;
+	must(weft_qp_connect(a.qp, &own, 0, 0) == -EINVAL);
 }
 
 static void
@@ -130,7 +111,7 @@ unmapped(void)
 	open_end(&a, 0);
 	gap = mmap(NULL, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	must(gap != MAP_FAILED && munmap(gap, BYTES) == 0);
-	must(!weft_mr_reg(a.pd, gap, BYTES, WEFT_LOCAL_WRITE));
+	must(!weft_mr_reg(a.n.pd, gap, BYTES, WEFT_LOCAL_WRITE));
 }
 
 static void
@@ -139,7 +120,7 @@ rights(void)
 	struct end a = {0};
 
 	open_end(&a, 0);
-	must(!weft_mr_reg(a.pd, a.buf, BYTES, WEFT_REMOTE_WRITE) && errno == EINVAL);
+	must(!weft_mr_reg(a.n.pd, a.n.buf, BYTES, WEFT_REMOTE_WRITE) && errno == EINVAL);
 }
 
 static void
@@ -149,9 +130,9 @@ unreachable(void)
 	struct weft_path nobody;
 
 	open_end(&a, 0);
-	nobody = a.path;
+	nobody = short_path(&a, &a);
 	nobody.gid[15] = 99;
-	must(connect_to(&a, nobody, a.gid_index) == 0);
+	native_connect(a.qp, &nobody);
 	send_fails(&a, (struct weft_send){.op = WEFT_WRITE}, WEFT_WC_RETRY_EXCEEDED);
 }
 
@@ -181,8 +162,8 @@ wrong_key(void)
 	struct weft_send send = {.op = WEFT_WRITE};
 
 	connected(&a, &b);
-	send.remote_addr = (uintptr_t)b.buf;
-	send.remote_key = weft_mr_key(b.mr) ^ 0x100;
+	send.remote_addr = (uintptr_t)b.n.buf;
+	send.remote_key = weft_mr_key(b.n.mr) ^ 0x100;
 	send_fails(&a, send, WEFT_WC_REMOTE_ACCESS);
 }
 

@@ -8,23 +8,7 @@
 
 uint8_t pair_timeout = 14;
 
-static struct ibv_context *
-open_device(const char *name)
-{
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	struct ibv_context *context = NULL;
-
-	must(list);
-	for (struct ibv_device **device = list; *device; device++) {
-		if (strcmp(ibv_get_device_name(*device), name) == 0)
-			context = ibv_open_device(*device);
-	}
-	ibv_free_device_list(list);
-	must(context);
-	return context;
-}
-
-/** The first IPv4 entry of the GID table. */
+/* The first IPv4 entry of the GID table. */
 static void
 find_gid(struct end *end)
 {
@@ -56,10 +40,10 @@ end_new_qp(struct end *end, enum ibv_qp_type type)
 void
 end_open(struct end *end, const char *device, enum ibv_qp_type type)
 {
-	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-	                   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND;
+	const int access = IBV_ACCESS_LOCAL_WRITE | VERBS_REMOTE_ALL | IBV_ACCESS_MW_BIND;
 
-	end->context = open_device(device);
+	end->context = verbs_open(device);
+	must(end->context);
 	find_gid(end);
 	end->pd = ibv_alloc_pd(end->context);
 	must(end->pd);
@@ -112,8 +96,7 @@ end_connect(struct end *end, const struct end *peer)
 {
 	struct ibv_qp_attr attr = {
 		.port_num = 1,
-		.qp_access_flags =
-			IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+		.qp_access_flags = VERBS_REMOTE_ALL,
 		.qkey = 0x1234,
 		.path_mtu = IBV_MTU_1024,
 		.dest_qp_num = peer->qp->qp_num,
@@ -134,24 +117,10 @@ end_connect(struct end *end, const struct end *peer)
 	                                .hop_limit = 64},
 			},
 	};
-	static const int masks[5][3] = {
-		[IBV_QPT_RC] = {IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
-	                        IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-	                                IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
-	                        IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-	                                IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC},
-		[IBV_QPT_UC] = {IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
-	                        IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN,
-	                        IBV_QP_SQ_PSN},
-		[IBV_QPT_UD] = {IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY, 0, IBV_QP_SQ_PSN},
-	};
 
 	attr.qp_state = IBV_QPS_RESET;
 	must(ibv_modify_qp(end->qp, &attr, IBV_QP_STATE) == 0);
-	for (int i = 0; i < 3; i++) {
-		attr.qp_state = IBV_QPS_INIT + i;
-		must(ibv_modify_qp(end->qp, &attr, IBV_QP_STATE | masks[end->qp->qp_type][i]) == 0);
-	}
+	verbs_to_rts(end->qp, attr);
 }
 
 void
@@ -214,13 +183,7 @@ end_poll(struct end *end)
 struct ibv_wc
 end_poll_good(struct end *end)
 {
-	struct ibv_wc wc = end_poll(end);
-
-	if (wc.status)
-		fprintf(stderr, "request %lu: %s\n", (unsigned long)wc.wr_id,
-		        ibv_wc_status_str(wc.status));
-	must(wc.status == IBV_WC_SUCCESS);
-	return wc;
+	return verbs_good(end_poll(end));
 }
 
 bool

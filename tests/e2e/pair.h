@@ -4,21 +4,10 @@
 
 /* Two devices in one program, for tests that look at verbs from an application's side. */
 
-#include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-/** A condition that must hold; the program ends if it does not. */
-#define must(condition)                                                                            \
-	do {                                                                                       \
-		if (!(condition)) {                                                                \
-			fprintf(stderr, "%s:%d: not so: %s (errno %d)\n", __FILE__, __LINE__,      \
-			        #condition, errno);                                                \
-			exit(1);                                                                   \
-		}                                                                                  \
-	} while (0)
+#include "verbs.h"
 
 enum { PAIR_DEPTH = 64, PAIR_BYTES = 1 << 20 };
 

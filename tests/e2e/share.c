@@ -5,12 +5,13 @@
  * input to end, and after MS milliseconds prints how many bytes were written since, and the time in
  * ns that process $WEFTD_PID has had of the machine's cores meanwhile.
  */
-#include <infiniband/verbs.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "verbs.h"
 
 #define BUFFER (1u << 20)
 #define GID_INDEX 1 /* the first address of the conf */
@@ -29,33 +30,19 @@ static struct side sides[2];
 static uint32_t nb_qps, bytes, depth;
 
 static void
-must(int ok, const char *what)
-{
-	if (ok)
-		return;
-	perror(what);
-	exit(1);
-}
-
-static void
 open_side(struct side *s, const char *device)
 {
-	struct ibv_device **list = ibv_get_device_list(NULL);
 	void *buffer = aligned_alloc(4096, BUFFER);
 
-	must(list && buffer, "devices");
+	must(buffer);
 	memset(buffer, 7, BUFFER);
-	for (int i = 0; list[i] && !s->ctx; i++) {
-		if (strcmp(ibv_get_device_name(list[i]), device) == 0)
-			s->ctx = ibv_open_device(list[i]);
-	}
-	ibv_free_device_list(list);
-	must(s->ctx && ibv_query_gid(s->ctx, 1, GID_INDEX, &s->gid) == 0, device);
+	s->ctx = verbs_open(device);
+	must(s->ctx && ibv_query_gid(s->ctx, 1, GID_INDEX, &s->gid) == 0);
 	s->pd = ibv_alloc_pd(s->ctx);
 	s->cq = ibv_create_cq(s->ctx, (int)(nb_qps * depth), NULL, NULL, 0);
-	must(s->pd && s->cq, "CQ");
+	must(s->pd && s->cq);
 	s->mr = ibv_reg_mr(s->pd, buffer, BUFFER, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-	must(s->mr != NULL, "MR");
+	must(s->mr);
 }
 
 static struct ibv_qp *
@@ -68,45 +55,31 @@ make_qp(const struct side *s)
 		.qp_type = IBV_QPT_RC,
 	};
 	struct ibv_qp *qp = ibv_create_qp(s->pd, &init);
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
-	                           .port_num = 1,
-	                           .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
 
-	must(qp && ibv_modify_qp(qp, &attr,
-	                         IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-	                                 IBV_QP_ACCESS_FLAGS) == 0,
-	     "QP");
+	must(qp);
 	return qp;
 }
 
 static void
 connect_qp(struct ibv_qp *qp, const struct ibv_qp *peer, const union ibv_gid *gid)
 {
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR,
+	const struct ibv_qp_attr attr = {
+		.port_num = 1,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
 		.path_mtu = IBV_MTU_4096,
 		.dest_qp_num = peer->qp_num,
+		.max_rd_atomic = 1,
 		.max_dest_rd_atomic = 1,
 		.min_rnr_timer = 12,
+		.timeout = 20,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
 		.ah_attr = {.is_global = 1,
 	                    .port_num = 1,
 	                    .grh = {.dgid = *gid, .sgid_index = GID_INDEX, .hop_limit = 64}},
 	};
 
-	must(ibv_modify_qp(qp, &attr,
-	                   IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-	                           IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-	                           IBV_QP_MIN_RNR_TIMER) == 0,
-	     "RTR");
-	attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
-	                            .timeout = 20,
-	                            .retry_cnt = 7,
-	                            .rnr_retry = 7,
-	                            .max_rd_atomic = 1};
-	must(ibv_modify_qp(qp, &attr,
-	                   IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-	                           IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC) == 0,
-	     "RTS");
+	verbs_to_rts(qp, attr);
 }
 
 static void
@@ -123,7 +96,7 @@ post(uint32_t i)
 	};
 	struct ibv_send_wr *bad;
 
-	must(ibv_post_send(sides[0].qp[i], &wr, &bad) == 0, "post");
+	must(ibv_post_send(sides[0].qp[i], &wr, &bad) == 0);
 }
 
 /* Keep all QPs busy with what has completed. Returns how much that was. */
@@ -136,10 +109,7 @@ go_on(void)
 
 	while ((n = ibv_poll_cq(sides[0].cq, 64, wc)) > 0) {
 		for (int i = 0; i < n; i++) {
-			if (wc[i].status != IBV_WC_SUCCESS) {
-				fprintf(stderr, "%s\n", ibv_wc_status_str(wc[i].status));
-				exit(1);
-			}
+			verbs_good(wc[i]);
 			post((uint32_t)wc[i].wr_id);
 		}
 		sum += (uint64_t)n * bytes;
@@ -162,7 +132,7 @@ daemon_clock(void)
 	const char *pid = getenv("WEFTD_PID");
 	clockid_t clock;
 
-	must(pid && clock_getcpuclockid(atoi(pid), &clock) == 0, "WEFTD_PID");
+	must(pid && clock_getcpuclockid(atoi(pid), &clock) == 0);
 	return clock;
 }
 
@@ -176,7 +146,7 @@ main(int argc, char **argv)
 	nb_qps = (uint32_t)atoi(argv[3]);
 	bytes = (uint32_t)atoi(argv[4]);
 	depth = (uint32_t)atoi(argv[5]);
-	must(nb_qps <= MAX_QPS && bytes <= BUFFER, "arguments");
+	must(nb_qps <= MAX_QPS && bytes <= BUFFER);
 	for (int i = 0; i < 2; i++)
 		open_side(&sides[i], argv[1 + i]);
 	for (uint32_t i = 0; i < nb_qps; i++) {

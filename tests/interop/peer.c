@@ -12,16 +12,7 @@
 void
 peer_open(struct peer *peer, const char *device)
 {
-	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-	                   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-	struct ibv_device **list = ibv_get_device_list(NULL);
-
-	must(list);
-	for (struct ibv_device **d = list; *d && !peer->context; d++) {
-		if (!device || strcmp(ibv_get_device_name(*d), device) == 0)
-			peer->context = ibv_open_device(*d);
-	}
-	ibv_free_device_list(list);
+	peer->context = verbs_open(device);
 	must(peer->context);
 	must(ibv_query_gid(peer->context, 1, peer->gid_index, &peer->mine.gid) == 0);
 	peer->pd = ibv_alloc_pd(peer->context);
@@ -31,7 +22,8 @@ peer_open(struct peer *peer, const char *device)
 	peer->buffer = aligned_alloc(4096, 2 * PEER_HALF_BYTES);
 	must(peer->buffer);
 	memset(peer->buffer, 0, 2 * PEER_HALF_BYTES);
-	peer->mr = ibv_reg_mr(peer->pd, peer->buffer, 2 * PEER_HALF_BYTES, access);
+	peer->mr = ibv_reg_mr(peer->pd, peer->buffer, 2 * PEER_HALF_BYTES,
+	                      IBV_ACCESS_LOCAL_WRITE | VERBS_REMOTE_ALL);
 	must(peer->mr);
 	peer->mine.address = (uintptr_t)peer->buffer;
 	peer->mine.rkey = peer->mr->rkey;
@@ -39,25 +31,12 @@ peer_open(struct peer *peer, const char *device)
 
 /* ---- the QP ---- */
 
-static const int masks[][3] = {
-	[IBV_QPT_RC] = {IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
-                        IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                                IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
-                        IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                                IBV_QP_MAX_QP_RD_ATOMIC},
-	[IBV_QPT_UC] = {IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
-                        IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN,
-                        IBV_QP_SQ_PSN},
-	[IBV_QPT_UD] = {IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY, 0, IBV_QP_SQ_PSN},
-};
-
 static void
 to_rts(struct peer *peer, const struct peer_link *link)
 {
 	struct ibv_qp_attr attr = {
 		.port_num = 1,
-		.qp_access_flags =
-			IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+		.qp_access_flags = VERBS_REMOTE_ALL,
 		.qkey = 0x11111111,
 		.path_mtu = peer->mtu,
 		.dest_qp_num = peer->theirs.qpn,
@@ -80,10 +59,7 @@ to_rts(struct peer *peer, const struct peer_link *link)
 		attr.dest_qp_num ^= 0x5a5a00;
 	if (peer->is_active && link->strange_psn)
 		attr.sq_psn = (attr.sq_psn + 1000) & 0xffffff;
-	for (int i = 0; i < 3; i++) {
-		attr.qp_state = IBV_QPS_INIT + i;
-		must(ibv_modify_qp(peer->qp, &attr, IBV_QP_STATE | masks[link->type][i]) == 0);
-	}
+	verbs_to_rts(peer->qp, attr);
 	if (link->type == IBV_QPT_UD) {
 		peer->ah = ibv_create_ah(peer->pd, &attr.ah_attr);
 		must(peer->ah);
@@ -216,13 +192,7 @@ peer_poll(struct peer *peer)
 struct ibv_wc
 peer_poll_good(struct peer *peer)
 {
-	struct ibv_wc wc = peer_poll(peer);
-
-	if (wc.status)
-		fprintf(stderr, "request %lu: %s\n", (unsigned long)wc.wr_id,
-		        ibv_wc_status_str(wc.status));
-	must(wc.status == IBV_WC_SUCCESS);
-	return wc;
+	return verbs_good(peer_poll(peer));
 }
 
 /* ---- patterns ---- */

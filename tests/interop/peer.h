@@ -8,21 +8,10 @@
  * other end.
  */
 
-#include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-/** A condition that must hold; the program ends if it does not. */
-#define must(condition)                                                                            \
-	do {                                                                                       \
-		if (!(condition)) {                                                                \
-			fprintf(stderr, "%s:%d: not so: %s (errno %d)\n", __FILE__, __LINE__,      \
-			        #condition, errno);                                                \
-			exit(1);                                                                   \
-		}                                                                                  \
-	} while (0)
+#include "verbs.h"
 
 enum {
 	PEER_DEPTH = 64,
