@@ -16,8 +16,11 @@
  * With `renak` it is, at most so often, as simulators of RoCE NICs do (500 us in the code of DCQCN
  * and HPCC, 4 us in ConWeave's), and the sender obeys such a repeated NAK at most so often. Both
  * ends want the same value, longer than the round trip, or one loss costs several rewinds.
- * - Only progress restarts the timer: a peer that repeats old answers cannot hold off recovery, and
- *   retry_cnt silent timeouts are retry_cnt repeats.
+ * - The timer measures silence. An answer unlike the one before it restarts it, also if it
+ *   acknowledges nothing: responses of a READ behind a lost one, or of a READ that was asked for
+ *   once too often, show a peer at work, behind which a repeat would only queue. Linux's rxe lets
+ *   every answer do that (rxe_comp.c). Here one that is repeated does not: a peer that always says
+ *   the same cannot hold off recovery.
  */
 #include "reliability.h"
 
@@ -48,6 +51,7 @@ struct gbn {
 	uint64_t nxt_msn;    /**< message of tx_nxt */
 	uint64_t rewound_to; /**< gap that the last rewind was for; REL_PSN_UNKNOWN = none */
 	uint64_t rewound_ns; /**< when that was */
+	uint64_t heard;      /**< PSN of the last answer */
 
 	/* receiver */
 	uint64_t nak_ns; /**< when the last NAK was sent */
@@ -144,6 +148,15 @@ advance(struct gbn *s, uint64_t cum, uint64_t now_ns, struct rel_out *out)
 	restart_timer(s, now_ns);
 }
 
+/** The peer spoke. If it does more than repeat itself, it is not silent. */
+static void
+hear(struct gbn *s, uint64_t psn, uint64_t now_ns)
+{
+	if (psn != s->heard && s->head.deadline_ns != NEVER_NS)
+		restart_timer(s, now_ns);
+	s->heard = psn;
+}
+
 /** Send all that is not acknowledged again. */
 static void
 rewind_to_una(struct gbn *s)
@@ -228,6 +241,7 @@ gbn_on_ack(void *state, const struct rel_ack *ack, uint64_t now_ns, struct rel_o
 	case REL_REWIND:
 		assert(ack->cum <= s->tx_max);
 		advance(s, ack->cum, now_ns, out);
+		hear(s, ack->psn, now_ns);
 		if (ack->kind == REL_GAP)
 			on_gap(s, ack->cum, now_ns, out);
 		if (ack->kind == REL_REWIND)

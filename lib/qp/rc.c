@@ -238,13 +238,31 @@ on_response(struct qp *qp, const struct wire_pkt *w, uint64_t psn, uint64_t now_
 		atomic_response(qp, w, psn, now_ns);
 }
 
+/*
+ * A response that is not needed any more: its READ was asked for once too often. Nothing of it
+ * counts, but the peer is busy with it, and what is outstanding waits behind it.
+ */
+static void
+late_response(struct qp *qp, uint64_t psn, uint64_t now_ns)
+{
+	struct rel_ack ack = {.kind = REL_ACK, .cum = psn + 1, .psn = psn};
+
+	nic_drop(qp->nic, DROP_STALE);
+	comp_answer(qp, &ack, now_ns);
+}
+
 void
 rc_answer(struct qp *qp, const struct wire_pkt *w, uint64_t now_ns)
 {
+	bool is_response = w->op->flags & OPF_READ_RESP || w->opcode == OP_ATOMIC_ACK;
 	uint64_t psn = psn_unwrap(qp->rel->tx_una, w->psn);
 
 	if (qp->state != SHM_QPS_RTS && qp->state != SHM_QPS_SQD) {
 		nic_drop(qp->nic, DROP_QP_STATE);
+		return;
+	}
+	if (psn < qp->rel->tx_una && is_response) {
+		late_response(qp, psn, now_ns);
 		return;
 	}
 	if (psn < qp->rel->tx_una || psn >= qp->tx_nxt_psn) {
@@ -254,7 +272,7 @@ rc_answer(struct qp *qp, const struct wire_pkt *w, uint64_t now_ns)
 	qp->error.peer_spoke = true;
 	qp->error.peer_psn = w->psn;
 	qp->error.peer_syndrome = w->op->flags & OPF_AETH ? w->syndrome : AETH_ACK;
-	if (w->op->flags & OPF_READ_RESP || w->opcode == OP_ATOMIC_ACK)
+	if (is_response)
 		on_response(qp, w, psn, now_ns);
 	else
 		on_aeth(qp, w, psn, now_ns);

@@ -116,11 +116,11 @@ rig_close(struct rig *r)
 	}
 }
 
-/** An answer; cum counts from tx0. */
+/** An answer; cum and the psn that triggered it count from tx0. */
 static inline struct rel_out
-rig_ack(struct rig *r, enum rel_ack_kind kind, uint64_t cum, uint64_t now_ns)
+rig_answer(struct rig *r, enum rel_ack_kind kind, uint64_t cum, uint64_t psn, uint64_t now_ns)
 {
-	struct rel_ack ack = {.kind = kind, .cum = r->tx0 + cum, .psn = r->tx0 + cum};
+	struct rel_ack ack = {.kind = kind, .cum = r->tx0 + cum, .psn = r->tx0 + psn};
 	struct rel_out out;
 
 	memset(&out, 0xa5, sizeof(out));
@@ -129,6 +129,12 @@ rig_ack(struct rig *r, enum rel_ack_kind kind, uint64_t cum, uint64_t now_ns)
 	r->ops->on_ack(r->state, &ack, now_ns, &out);
 	rig_close(r);
 	return out;
+}
+
+static inline struct rel_out
+rig_ack(struct rig *r, enum rel_ack_kind kind, uint64_t cum, uint64_t now_ns)
+{
+	return rig_answer(r, kind, cum, cum, now_ns);
 }
 
 static inline struct rel_out

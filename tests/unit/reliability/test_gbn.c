@@ -331,8 +331,7 @@ Test(gbn_tx, the_timer_starts_with_the_first_packet_and_stops_with_the_last_answ
 	cr_expect_eq(rig.head->deadline_ns, 100 + RTO_NS);
 	rig_ack(&rig, REL_ACK, 1, 300);
 	cr_expect_eq(rig.head->deadline_ns, 300 + RTO_NS);
-	rig_ack(&rig, REL_ACK, 1, 400); /* no progress */
-	rig_ack(&rig, REL_ACK, 0, 500);
+	rig_ack(&rig, REL_ACK, 1, 400); /* nothing new */
 	cr_expect_eq(rig.head->deadline_ns, 300 + RTO_NS);
 	rig_ack(&rig, REL_ACK, 2, 600);
 	cr_expect_eq(rig.head->deadline_ns, NEVER_NS);
@@ -534,6 +533,41 @@ Test(gbn_read, late_responses_shorten_what_is_asked_again, .init = start)
 	cr_expect_eq(out.acked.nb_pkts, 1);
 	cr_expect_not(rig.head->tx_ready);
 	cr_expect_eq(rig.head->deadline_ns, NEVER_NS);
+}
+
+Test(gbn_read, responses_that_go_on_behind_a_gap_are_no_silence, .init = start)
+{
+	rig_post(&rig, 10, true, 0);
+	cr_assert_eq(rig_tx_all(&rig, 0), 1);
+	rig_ack(&rig, REL_ACK, 4, 0);
+	rig_answer(&rig, REL_GAP, 4, 5, 0); /* 4 is lost */
+	cr_assert_eq(rig_tx_all(&rig, 0), 1);
+	cr_expect_eq(rig.head->deadline_ns, RTO_NS);
+	for (uint64_t psn = 6; psn < 10; psn++) {
+		rig_answer(&rig, REL_GAP, 4, psn, psn * 1000);
+		cr_expect_eq(rig.head->deadline_ns, psn * 1000 + RTO_NS);
+		cr_expect_eq(rig.head->inflight_pkts, 1);
+		rig_answer(&rig, REL_GAP, 4, psn, psn * 1000 + 500); /* says nothing new */
+		cr_expect_eq(rig.head->deadline_ns, psn * 1000 + RTO_NS);
+	}
+}
+
+Test(gbn_read, responses_to_a_repeat_too_many_are_no_silence, .init = start)
+{
+	rig_post(&rig, 10, true, 0);
+	rig_post(&rig, 1, false, 0);
+	cr_assert_eq(rig_tx_all(&rig, 0), 2);
+	rig_timer(&rig, RTO_NS);
+	cr_assert_eq(rig_tx_all(&rig, RTO_NS), 2);
+	rig_answer(&rig, REL_ACK, 10, 9, RTO_NS); /* it was slow, and comes again */
+	for (uint64_t psn = 0; psn < 10; psn++) {
+		rig_answer(&rig, REL_ACK, psn + 1, psn, RTO_NS + psn * 1000);
+		cr_expect_eq(rig.head->deadline_ns, 2 * RTO_NS + psn * 1000);
+	}
+	rig_ack(&rig, REL_ACK, 11, 2 * RTO_NS);
+	cr_expect_eq(rig.head->deadline_ns, NEVER_NS);
+	rig_answer(&rig, REL_ACK, 11, 10, 3 * RTO_NS);
+	cr_expect_eq(rig.head->deadline_ns, NEVER_NS, "nothing is waited for");
 }
 
 Test(gbn_read, psns_outstanding_stay_below_half_the_circle, .init = start)

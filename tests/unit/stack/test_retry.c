@@ -106,6 +106,86 @@ Test(retry, a_peer_that_talks_without_progress_does_not_hold_it_off)
 	peer_close(&p);
 }
 
+/* READ responses first to last of one of count packets that begins at psn, each after a time. */
+static void
+trickle(struct peer *p, uint32_t psn, uint32_t count, uint32_t first, uint32_t last,
+        uint64_t gap_ns)
+{
+	for (uint32_t i = first; i <= last; i++) {
+		struct wire_pkt w = peer_pkt(p,
+		                             i == count - 1 ? OP_READ_RESP_LAST
+		                             : i == first   ? OP_READ_RESP_FIRST
+		                                            : OP_READ_RESP_MIDDLE,
+		                             psn + i);
+
+		peer_wait(p, gap_ns);
+		cr_expect_eq(p->nb_out, 0, "asked again before response %u", i);
+		w.payload_len = PEER_MTU;
+		peer_put(p, &w, NULL);
+		peer_go(p);
+	}
+}
+
+Test(retry, a_responder_is_slow_but_not_silent_while_each_response_comes_in_time)
+{
+	struct shm_qp_attr attr = peer_attr();
+	struct peer p;
+
+	attr.retry_cnt = 0;
+	peer_open(&p, NULL, &attr);
+	peer_post(&p, SHM_WR_READ, 1, 40 * PEER_MTU);
+	peer_go(&p);
+	trickle(&p, Q, 40, 0, 39, 55000); /* of 65 us */
+	peer_expect(&p.qp.scq, 1, SHM_WC_SUCCESS);
+	cr_expect_eq(p.qp.qp->nic->stats.local_ack_timeout_err, 0);
+	peer_close(&p);
+}
+
+/* The repeat queues behind what the responder still sends of the first request. */
+Test(retry, a_lost_response_costs_one_repeat_however_long_the_rest_takes)
+{
+	struct shm_qp_attr attr = peer_attr();
+	struct peer p;
+
+	attr.retry_cnt = 0;
+	peer_open(&p, NULL, &attr);
+	peer_post(&p, SHM_WR_READ, 1, 40 * PEER_MTU);
+	peer_go(&p);
+	trickle(&p, Q, 40, 0, 4, 55000);
+	trickle(&p, Q, 40, 6, 6, 55000);
+	peer_expect_frame(&p, 0, OP_READ_REQUEST, Q + 5, 0, 0);
+	trickle(&p, Q, 40, 7, 39, 55000);
+	cr_expect_eq(p.nb_out, 0);
+	trickle(&p, Q, 40, 5, 39, 55000);
+	peer_expect(&p.qp.scq, 1, SHM_WC_SUCCESS);
+	cr_expect_eq(p.qp.qp->nic->stats.local_ack_timeout_err, 0);
+	peer_close(&p);
+}
+
+Test(retry, responses_to_a_repeat_too_many_leave_what_waits_behind_them_its_time)
+{
+	struct shm_qp_attr attr = peer_attr();
+	struct peer p;
+
+	attr.retry_cnt = 1;
+	peer_open(&p, NULL, &attr);
+	peer_post(&p, SHM_WR_READ, 1, 20 * PEER_MTU);
+	peer_go(&p);
+	peer_wait(&p, 80000); /* more than 65 us: it is asked for again */
+	peer_expect_frame(&p, 0, OP_READ_REQUEST, Q, 0, 0);
+	trickle(&p, Q, 20, 0, 19, 1000);
+	peer_expect(&p.qp.scq, 1, SHM_WC_SUCCESS);
+	peer_post(&p, SHM_WR_WRITE, 2, 8);
+	peer_go(&p);
+	peer_expect_frame(&p, 0, OP_WRITE_ONLY, Q + 20, 0, 0);
+	trickle(&p, Q, 20, 0, 19, 55000);
+	peer_put_ack(&p, AETH_ACK, Q + 20, 2);
+	peer_go(&p);
+	peer_expect(&p.qp.scq, 2, SHM_WC_SUCCESS);
+	cr_expect_eq(p.qp.qp->nic->stats.local_ack_timeout_err, 1);
+	peer_close(&p);
+}
+
 Test(retry, timeout_0_waits_for_ever)
 {
 	struct shm_qp_attr attr = peer_attr();
