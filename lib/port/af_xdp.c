@@ -3,14 +3,10 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <linux/ethtool.h>
 #include <linux/if_xdp.h>
-#include <linux/sockios.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -268,24 +264,6 @@ static const struct port_ops af_xdp_ops = {
 
 /* ---- open ---- */
 
-/* That frames are spread over. 1 if the driver does not say. */
-static uint32_t
-rx_queues(const struct kernel_if *kif)
-{
-	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
-	struct ifreq req = {.ifr_data = (void *)&channels};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	uint32_t n = 1;
-
-	if (fd < 0)
-		return 1;
-	snprintf(req.ifr_name, sizeof(req.ifr_name), "%s", kif->name);
-	if (ioctl(fd, SIOCETHTOOL, &req) == 0)
-		n = channels.combined_count + channels.rx_count;
-	close(fd);
-	return n > 0 ? n : 1;
-}
-
 static int
 map_area(struct af_xdp_port *ap, uint32_t nb_queues)
 {
@@ -407,7 +385,7 @@ port_af_xdp_open(const char *name, enum kernel_take take, struct pkt_pool *pool,
 	ap->pool = pool;
 	err = kernel_port_open(&ap->kernel, name, take, why, why_size);
 	if (!err) {
-		info->nb_queues_of_if = rx_queues(&ap->kernel.kif);
+		info->nb_queues_of_if = kernel_if_rx_queues(&ap->kernel.kif);
 		info->nb_queues = info->nb_queues_of_if < AF_XDP_QUEUES_MAX ? info->nb_queues_of_if
 		                                                            : AF_XDP_QUEUES_MAX;
 		err = open_all(ap, take, info->nb_queues, why, why_size);

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <stdio.h>
@@ -65,6 +67,23 @@ kernel_if_find(const char *name, struct kernel_if *kif)
 	uint32_t index = strlen(name) < IFNAMSIZ ? if_nametoindex(name) : 0;
 
 	return index ? kernel_if_look(index, kif) : -ENODEV;
+}
+
+uint32_t
+kernel_if_rx_queues(const struct kernel_if *kif)
+{
+	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
+	struct ifreq req = {.ifr_data = (void *)&channels};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	uint32_t n = 0;
+
+	if (fd < 0)
+		return 1;
+	snprintf(req.ifr_name, sizeof(req.ifr_name), "%s", kif->name);
+	if (ask(fd, SIOCETHTOOL, &req) == 0)
+		n = channels.combined_count + channels.rx_count;
+	close(fd);
+	return n > 0 ? n : 1;
 }
 
 void

@@ -29,6 +29,9 @@ int kernel_if_find(const char *name, struct kernel_if *kif);
 /** The same by index, which stays the interface's own when it is renamed. */
 int kernel_if_look(uint32_t index, struct kernel_if *kif);
 
+/** Queues that it spreads frames over, if its driver says so; else 1. */
+uint32_t kernel_if_rx_queues(const struct kernel_if *kif);
+
 /** "eth0, eth1": those that there are, for messages; "none" if there are none, cut to size. */
 void kernel_if_names(char *text, size_t size);
 
