@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "crash.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -262,6 +263,7 @@ check_failure(struct end *end, const struct ibv_wc *first)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
+	char what[64];
 
 	if (first->status != IBV_WC_RETRY_EXC_ERR || first->vendor_err != VENDOR_RETRY)
 		fprintf(stderr, "peer: %s, vendor error %u\n", ibv_wc_status_str(first->status),
@@ -269,6 +271,10 @@ check_failure(struct end *end, const struct ibv_wc *first)
 	must(first->status == IBV_WC_RETRY_EXC_ERR && first->vendor_err == VENDOR_RETRY);
 	must(ibv_query_qp(end->qp, &attr, IBV_QP_STATE, &init) == 0);
 	must(attr.qp_state == IBV_QPS_ERR);
+	snprintf(what, sizeof(what), "qp %s %u", crash_dev[1], end->qp->qp_num);
+	must(crash_weftctl_says(what,
+	                        (const char *const[]){"\"state\": \"ERR\"", "\"vendor_err\": 2,",
+	                                              "\"error\": \"retry count exceeded", NULL}));
 }
 
 /* Writes to the victim all the time, answers what it asks; until the QP fails. */
@@ -329,6 +335,12 @@ crash_peer(const struct crash_op *op, int sock)
 
 /* ---- the innocent ---- */
 
+/* So many transfers at a time, each at a place of its own. */
+#define NB_SLOTS 4
+/* Where they arrive, and where they are read back to. */
+#define TARGET (PAIR_BYTES / 2)
+static_assert(NB_SLOTS * CRASH_INNOCENT_BYTES <= PAIR_BYTES / 2, "both halves hold them");
+
 static void
 fill(uint8_t *p, uint32_t len, uint64_t nb)
 {
@@ -336,28 +348,58 @@ fill(uint8_t *p, uint32_t len, uint64_t nb)
 		p[i] = (uint8_t)(nb * 31 + i * 7 + (i >> 8));
 }
 
+/* Begin the n-th transfer: even ones write new bytes, odd ones read back what the last wrote. */
+static void
+transfer(struct pair *p, uint64_t n)
+{
+	uint64_t at = n / 2 % NB_SLOTS * CRASH_INNOCENT_BYTES;
+	bool is_read = n % 2;
+	struct ibv_send_wr wr = {
+		.wr_id = n,
+		.opcode = is_read ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = {(uintptr_t)p->b.buffer + TARGET + at, p->b.mr->rkey},
+	};
+
+	if (is_read)
+		memset(p->a.buffer + TARGET + at, 0, CRASH_INNOCENT_BYTES);
+	else
+		fill(p->a.buffer + at, CRASH_INNOCENT_BYTES, n);
+	end_send(&p->a, wr, is_read ? TARGET + at : at, CRASH_INNOCENT_BYTES);
+}
+
+/* The n-th transfer is complete: its bytes are where they should be. */
+static void
+check_transfer(const struct pair *p, uint64_t n)
+{
+	uint64_t at = n / 2 % NB_SLOTS * CRASH_INNOCENT_BYTES;
+	const uint8_t *to = n % 2 ? p->a.buffer : p->b.buffer;
+
+	must(memcmp(p->a.buffer + at, to + TARGET + at, CRASH_INNOCENT_BYTES) == 0);
+	crash_count(CRASH_INNOCENT_BYTES);
+}
+
 void
 crash_innocent(const char *dev_a, const char *dev_b)
 {
 	struct pair p;
-	const uint64_t target = 0x80000;
-	struct ibv_send_wr wr = {.send_flags = IBV_SEND_SIGNALED};
+	uint64_t nb_out = NB_SLOTS;
 
 	pair_open(&p, dev_a, dev_b, IBV_QPT_RC);
+	for (uint64_t i = 0; i < NB_SLOTS; i++)
+		transfer(&p, 2 * i);
 	atomic_fetch_add(&board->nb_ready, 1);
-	for (uint64_t nb = 0; !atomic_load(&board->stop); nb++) {
-		fill(p.a.buffer, 65536, nb);
-		wr.wr.rdma.remote_addr = (uintptr_t)p.b.buffer + target;
-		wr.wr.rdma.rkey = p.b.mr->rkey;
-		wr.opcode = IBV_WR_RDMA_WRITE;
-		end_send(&p.a, wr, 0, 65536);
-		end_poll_good(&p.a);
-		must(memcmp(p.a.buffer, p.b.buffer + target, 65536) == 0);
-		wr.opcode = IBV_WR_RDMA_READ;
-		end_send(&p.a, wr, target, 65536);
-		end_poll_good(&p.a);
-		must(memcmp(p.a.buffer, p.a.buffer + target, 65536) == 0);
-		atomic_fetch_add(&board->nb_bytes, 131072);
+	while (nb_out > 0) {
+		uint64_t n = end_poll_good(&p.a).wr_id;
+
+		check_transfer(&p, n);
+		/* What was written is read back; then the next is written to the same place. */
+		if (n % 2 == 0)
+			transfer(&p, n + 1);
+		else if (!atomic_load(&board->stop))
+			transfer(&p, n - 1 + 2 * NB_SLOTS);
+		else
+			nb_out--;
 	}
 	pair_close(&p);
 	exit(0);
