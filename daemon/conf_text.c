@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,27 +46,14 @@ conf_read_yes_no(struct conf_reader *r, const struct conf_key *key, void *obj, c
 		*out = value[0] == 'y';
 }
 
-static bool
-parse_ip(const char *text, struct ip_addr *ip, bool *is_v4)
-{
-	uint8_t ipv4[4];
-
-	*is_v4 = inet_pton(AF_INET, text, ipv4) == 1;
-	if (*is_v4) {
-		ip_addr_from_ipv4(ip, ipv4);
-		return true;
-	}
-	return inet_pton(AF_INET6, text, ip->b) == 1;
-}
-
 /* Whether a host may call itself so. */
 static bool
-is_host_ip(const struct ip_addr *ip, bool is_v4)
+is_host_ip(const struct ip_addr *ip)
 {
 	static const struct ip_addr any;
 	static const struct ip_addr loopback = {{[15] = 1}};
 
-	if (is_v4)
+	if (ip_addr_is_ipv4(ip))
 		return ip->b[12] != 0 && ip->b[12] != 127 && ip->b[12] < 224;
 	return memcmp(ip, &any, sizeof(any)) != 0 && memcmp(ip, &loopback, sizeof(loopback)) != 0 &&
 	       ip->b[0] != 0xff;
@@ -80,21 +66,18 @@ has_prefix_length(const char *text)
 	size_t len = strcspn(text, "/");
 	char addr[64];
 	struct ip_addr ip;
-	bool is_v4;
 
 	if (!text[len] || len >= sizeof(addr))
 		return false;
 	memcpy(addr, text, len);
 	addr[len] = '\0';
-	return parse_ip(addr, &ip, &is_v4);
+	return ip_addr_parse(addr, &ip);
 }
 
 bool
 conf_host_ip(struct conf_reader *r, const char *text, struct ip_addr *ip)
 {
-	bool is_v4;
-
-	if (parse_ip(text, ip, &is_v4) && is_host_ip(ip, is_v4))
+	if (ip_addr_parse(text, ip) && is_host_ip(ip))
 		return true;
 	if (has_prefix_length(text)) {
 		conf_error(r, r->line, "'%s': without a prefix length, please: there is no routing",
@@ -112,15 +95,15 @@ parse_prefix(const char *text, struct conf_peer *peer)
 	const char *slash = strchr(text, '/');
 	size_t len = slash ? (size_t)(slash - text) : strlen(text);
 	uint32_t most, bits = 0;
-	bool is_v4;
 
 	if (len >= sizeof(addr))
 		return false;
 	memcpy(addr, text, len);
 	addr[len] = '\0';
-	if (!parse_ip(addr, &peer->prefix, &is_v4))
+	if (!ip_addr_parse(addr, &peer->prefix))
 		return false;
-	most = is_v4 ? 32 : 128;
+	/* One of IPv4 may be written as one of IPv6. */
+	most = strchr(addr, ':') ? 128 : 32;
 	if (slash) {
 		if (!slash[1] || strlen(slash + 1) > 3 ||
 		    strspn(slash + 1, "0123456789") != strlen(slash + 1))

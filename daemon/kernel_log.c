@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "kernel_log.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,12 +28,9 @@ static void
 gid_text(const struct gid_table *t, uint32_t index, char *text, size_t size)
 {
 	const struct gid *gid = &t->entry[index];
-	bool is_ipv4 = ip_addr_is_ipv4(&gid->ip);
-	char ip[INET6_ADDRSTRLEN];
-	int len;
+	char ip[IP_ADDR_TEXT];
+	int len = snprintf(text, size, "GID %u, %s", index, ip_addr_text(&gid->ip, ip));
 
-	inet_ntop(is_ipv4 ? AF_INET : AF_INET6, gid->ip.b + (is_ipv4 ? 12 : 0), ip, sizeof(ip));
-	len = snprintf(text, size, "GID %u, %s", index, ip);
 	if (gid->vlan)
 		snprintf(text + len, size - (size_t)len, " in VLAN %u", gid->vlan);
 }

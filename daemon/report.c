@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,11 +15,9 @@
 static json_t *
 json_ip(const struct ip_addr *ip)
 {
-	bool is_ipv4 = ip_addr_is_ipv4(ip);
-	char text[INET6_ADDRSTRLEN];
+	char text[IP_ADDR_TEXT];
 
-	inet_ntop(is_ipv4 ? AF_INET : AF_INET6, ip->b + (is_ipv4 ? 12 : 0), text, sizeof(text));
-	return json_string(text);
+	return json_string(ip_addr_text(ip, text));
 }
 
 static json_t *

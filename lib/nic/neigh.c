@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "neigh.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,11 +184,10 @@ neigh_entry_learn(struct neigh_table *t, struct neigh_entry *e, const uint8_t ma
 static void
 tell_lost(const struct neigh_table *t, const struct neigh *n)
 {
-	bool is_ipv4 = ip_addr_is_ipv4(&n->ip);
-	char ip[INET6_ADDRSTRLEN];
+	char ip[IP_ADDR_TEXT];
 
-	inet_ntop(is_ipv4 ? AF_INET : AF_INET6, n->ip.b + (is_ipv4 ? 12 : 0), ip, sizeof(ip));
-	event_tell(EVENT_NEIGH, t->self->name, "neighbour %s answers no more", ip);
+	event_tell(EVENT_NEIGH, t->self->name, "neighbour %s answers no more",
+	           ip_addr_text(&n->ip, ip));
 }
 
 static void

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fail.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -77,20 +76,18 @@ syndrome_text(uint8_t syndrome)
 static void
 address_text(const struct ip_addr *ip, uint16_t vlan, char *buf, size_t size)
 {
-	bool is_ipv4 = ip_addr_is_ipv4(ip);
-	size_t len;
+	char text[IP_ADDR_TEXT];
+	int len = snprintf(buf, size, "%s", ip_addr_text(ip, text));
 
-	inet_ntop(is_ipv4 ? AF_INET : AF_INET6, ip->b + (is_ipv4 ? 12 : 0), buf, (socklen_t)size);
-	len = strlen(buf);
 	if (vlan)
-		snprintf(buf + len, size - len, " in VLAN %u", vlan);
+		snprintf(buf + len, size - (size_t)len, " in VLAN %u", vlan);
 }
 
 /* The address that left is named: the interface has others. */
 static void
 why_text(const struct qp *qp, char *buf, size_t size)
 {
-	char address[INET6_ADDRSTRLEN + 16];
+	char address[IP_ADDR_TEXT + 16];
 
 	if (qp->error.why != QP_REASON_ADDRESS) {
 		snprintf(buf, size, "%s", reason_text[qp->error.why]);
@@ -225,19 +222,18 @@ want_bell(struct wq *wq)
 static void
 peer_text(const struct qp *qp, char *buf, size_t size)
 {
-	char ip[INET6_ADDRSTRLEN];
+	char ip[IP_ADDR_TEXT];
 
 	buf[0] = '\0';
 	if (qp->type == SHM_QPT_UD || !qp->has_path)
 		return;
-	address_text(&qp->peer_ip, 0, ip, sizeof(ip));
-	snprintf(buf, size, " to %s QP 0x%06x", ip, qp->attr.dest_qpn);
+	snprintf(buf, size, " to %s QP 0x%06x", ip_addr_text(&qp->peer_ip, ip), qp->attr.dest_qpn);
 }
 
 static void
 explain_once(struct qp *qp, enum qp_reason why, uint64_t psn)
 {
-	char text[256], peer[INET6_ADDRSTRLEN + 20];
+	char text[256], peer[IP_ADDR_TEXT + 20];
 
 	if (qp->error.why == QP_REASON_NONE) {
 		qp->error.why = why;

@@ -40,4 +40,12 @@ ip_addr_from_ipv4(struct ip_addr *ip, const uint8_t *ipv4)
 	memcpy(ip->b + sizeof(ip_addr_mapped), ipv4, 4);
 }
 
+/** Bytes of the longest text with its NUL. */
+#define IP_ADDR_TEXT 46
+
+/** "10.0.0.1" or "fd00::1", as people write it. @return text. */
+const char *ip_addr_text(const struct ip_addr *ip, char text[IP_ADDR_TEXT]);
+/** Of such a text; false if it is none. */
+bool ip_addr_parse(const char *text, struct ip_addr *ip);
+
 #endif

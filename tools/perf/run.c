@@ -360,7 +360,7 @@ sum_up(struct run *r)
 static void
 tell(struct run *r)
 {
-	char own[INET6_ADDRSTRLEN], peer[INET6_ADDRSTRLEN];
+	char own[IP_ADDR_TEXT], peer[IP_ADDR_TEXT];
 	json_t *j;
 
 	if (r->opt->json) {
@@ -370,8 +370,8 @@ tell(struct run *r)
 		json_decref(j);
 		return;
 	}
-	report_test(&r->test, terms_ip_text(&r->load->nic->gids.entry[r->sgid_index].ip, own),
-	            terms_ip_text(&r->peer.gid, peer));
+	report_test(&r->test, ip_addr_text(&r->load->nic->gids.entry[r->sgid_index].ip, own),
+	            ip_addr_text(&r->peer.gid, peer));
 	report_result(&r->test, &r->result, r->opt->gbits);
 }
 

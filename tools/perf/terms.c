@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "terms.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 
 /* Grows with any change of what is said. */
@@ -61,33 +60,12 @@ terms_take_test(const json_t *j, struct perf_test *t)
 	return false;
 }
 
-const char *
-terms_ip_text(const struct ip_addr *ip, char text[INET6_ADDRSTRLEN])
-{
-	if (ip_addr_is_ipv4(ip))
-		return inet_ntop(AF_INET, ip->b + 12, text, INET6_ADDRSTRLEN);
-	return inet_ntop(AF_INET6, ip->b, text, INET6_ADDRSTRLEN);
-}
-
-static bool
-parse_ip(const char *text, struct ip_addr *ip)
-{
-	uint8_t ipv4[4];
-
-	if (text && inet_pton(AF_INET, text, ipv4) == 1) {
-		*ip = (struct ip_addr){0};
-		ip_addr_from_ipv4(ip, ipv4);
-		return true;
-	}
-	return text && inet_pton(AF_INET6, text, ip->b) == 1;
-}
-
 json_t *
 terms_end(const struct perf_end *end, json_t *qps)
 {
-	char gid[INET6_ADDRSTRLEN];
+	char gid[IP_ADDR_TEXT];
 
-	return json_pack("{s:s, s:I, s:I, s:I, s:o}", "gid", terms_ip_text(&end->gid, gid), "mtu",
+	return json_pack("{s:s, s:I, s:I, s:I, s:o}", "gid", ip_addr_text(&end->gid, gid), "mtu",
 	                 (json_int_t)end->mtu, "addr", (json_int_t)end->addr, "rkey",
 	                 (json_int_t)end->rkey, "qps", qps);
 }
@@ -101,10 +79,11 @@ terms_qp(uint32_t qpn, uint32_t psn)
 const json_t *
 terms_take_end(const json_t *j, uint32_t nb_qps, struct perf_end *end)
 {
+	const char *gid = json_string_value(json_object_get(j, "gid"));
 	const json_t *qps = json_object_get(j, "qps");
 	uint64_t mtu, rkey;
 
-	if (!parse_ip(json_string_value(json_object_get(j, "gid")), &end->gid)) {
+	if (!gid || !ip_addr_parse(gid, &end->gid)) {
 		fputs("weft-perf: the peer's GID is not one\n", stderr);
 		return NULL;
 	}

@@ -3,7 +3,6 @@
 #define WEFT_PERF_TERMS_H
 
 #include <jansson.h>
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -41,8 +40,5 @@ json_t *terms_qp(uint32_t qpn, uint32_t psn);
 const json_t *terms_take_end(const json_t *json, uint32_t nb_qps, struct perf_end *end);
 /** @param i  Index of one of them. */
 bool terms_take_qp(const json_t *qps, uint32_t i, uint32_t *qpn, uint32_t *psn);
-
-/** An address as people write it. */
-const char *terms_ip_text(const struct ip_addr *ip, char text[INET6_ADDRSTRLEN]);
 
 #endif

@@ -304,6 +304,8 @@ Test(conf, mistakes_of_the_whole)
 	         ":4: link 'a' has more than two ends: [nic n0], [switch s], [switch t]\n"},
 		{TWO_NICS "[nic n2]\nport = ring:\nip = 10.1.0.1\n",
 	         ":11: ring '': 1 to 31 characters\n"},
+		{TWO_NICS "[nic n2]\nport = ring:c\nip = ::ffff:127.0.0.1\n",
+	         ":12: '::ffff:127.0.0.1' is not an address of a host\n"},
 		{TWO_NICS "[nic n2]\nport = ring:c\nip = 224.0.0.1\n",
 	         ":12: '224.0.0.1' is not an address of a host\n"},
 		{TWO_NICS "[nic n2]\nport = ring:c\nip = 10.1.0\n",

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <libmnl/libmnl.h>
 #include <linux/if.h>
@@ -41,12 +40,8 @@ static struct ip_addr
 ip(const char *text)
 {
 	struct ip_addr a;
-	uint8_t v4[4];
 
-	if (inet_pton(AF_INET, text, v4) == 1)
-		ip_addr_from_ipv4(&a, v4);
-	else
-		cr_assert_eq(inet_pton(AF_INET6, text, a.b), 1);
+	cr_assert(ip_addr_parse(text, &a));
 	return a;
 }
 
@@ -73,13 +68,11 @@ expect_gids(const struct netview *v, const char *want)
 	netview_nic(v, 3, &iface, gids);
 	for (uint32_t i = 0; i < iface.nb_gids; i++) {
 		const struct gid *gid = &iface.gids[i];
-		bool is_ipv4 = ip_addr_is_ipv4(&gid->ip);
-		char one[INET6_ADDRSTRLEN];
+		char one[IP_ADDR_TEXT];
 		size_t len = strlen(text);
 
-		inet_ntop(is_ipv4 ? AF_INET : AF_INET6, gid->ip.b + (is_ipv4 ? 12 : 0), one,
-		          sizeof(one));
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", i ? " " : "", one);
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", i ? " " : "",
+		                        ip_addr_text(&gid->ip, one));
 		if (gid->vlan)
 			snprintf(text + len, sizeof(text) - len, "@%u", gid->vlan);
 		cr_expect_eq(gid->ifindex, gid->vlan ? gid->vlan : 3);

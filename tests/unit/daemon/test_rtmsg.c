@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <libmnl/libmnl.h>
 #include <linux/if.h>
@@ -22,12 +21,8 @@ static struct ip_addr
 ip(const char *text)
 {
 	struct ip_addr a;
-	uint8_t v4[4];
 
-	if (inet_pton(AF_INET, text, v4) == 1)
-		ip_addr_from_ipv4(&a, v4);
-	else
-		cr_assert_eq(inet_pton(AF_INET6, text, a.b), 1);
+	cr_assert(ip_addr_parse(text, &a));
 	return a;
 }
 

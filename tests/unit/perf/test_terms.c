@@ -87,14 +87,14 @@ Test(terms, an_end_arrives_as_it_was_sent)
 	json_t *j = some_end(4096);
 	struct perf_end got = {0};
 	const json_t *qps = terms_take_end(j, 2, &got);
-	char text[INET6_ADDRSTRLEN];
+	char text[IP_ADDR_TEXT];
 	uint32_t qpn, psn;
 
 	cr_assert_not_null(qps);
 	cr_expect_eq(got.mtu, 4096);
 	cr_expect_eq(got.addr, 0x7f0012345678);
 	cr_expect_eq(got.rkey, 0xfedcba98);
-	cr_expect_str_eq(terms_ip_text(&got.gid, text), "10.0.0.1");
+	cr_expect_str_eq(ip_addr_text(&got.gid, text), "10.0.0.1");
 	cr_assert(terms_take_qp(qps, 1, &qpn, &psn));
 	cr_expect_eq(qpn, 2);
 	cr_expect_eq(psn, 0xffffff);
