@@ -45,7 +45,8 @@ to_rts(struct peer *peer, const struct peer_link *link)
 		.max_rd_atomic = 8,
 		.max_dest_rd_atomic = 8,
 		.min_rnr_timer = 20, /* 10 ms */
-		.timeout = 17,       /* 0.54 s: an emulated processor is slow */
+		/* 16 = 0.27 s: an emulated processor is slow. */
+		.timeout = link->timeout ? link->timeout : 16,
 		.retry_cnt = link->retry_cnt ? link->retry_cnt : 7,
 		.rnr_retry = link->rnr_retry ? link->rnr_retry : 7,
 		.ah_attr = {.is_global = 1,

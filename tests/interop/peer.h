@@ -28,6 +28,7 @@ struct peer_link {
 	enum ibv_qp_type type;
 	uint8_t retry_cnt;
 	uint8_t rnr_retry;
+	uint8_t timeout;  /**< the standard's code */
 	bool strange_qpn; /**< the active end sends to a QP that does not exist */
 	bool strange_psn; /**< the active end sends PSNs that are not expected */
 };
@@ -45,6 +46,7 @@ struct peer {
 	bool is_active; /**< this end asks, in the check that is running */
 	uint64_t seed;
 	uint32_t rounds;
+	uint32_t message_bytes; /**< of the largest message, at most PEER_MESSAGE_BYTES */
 
 	struct ibv_context *context;
 	int gid_index;

@@ -10,6 +10,7 @@
  *     -g INDEX    of the GID, 1
  *     -m MTU      of the path, 1024
  *     -n ROUNDS   of 'mix', 8
+ *     -b BYTES    of the largest message, 1 MiB
  *     -a END      the only one that asks: client or server
  *
  * The client writes 'ok CHECK by END' for each check that both ends found right.
@@ -96,11 +97,14 @@ int
 main(int argc, char **argv)
 {
 	static const struct peer_check *const lists[] = {peer_transfers, peer_mixes, peer_refusals};
-	struct peer peer = {.gid_index = 1, .mtu = IBV_MTU_1024, .rounds = 8};
+	struct peer peer = {.gid_index = 1,
+	                    .mtu = IBV_MTU_1024,
+	                    .rounds = 8,
+	                    .message_bytes = PEER_MESSAGE_BYTES};
 	const char *host, *port = "19000", *device = NULL, *only = "", *names = NULL;
 	int option, nb_run = 0, one = 1;
 
-	while ((option = getopt(argc, argv, "t:p:d:g:m:n:a:")) != -1) {
+	while ((option = getopt(argc, argv, "t:p:d:g:m:n:b:a:")) != -1) {
 		switch (option) {
 		case 't':
 			names = optarg;
@@ -121,6 +125,10 @@ main(int argc, char **argv)
 			break;
 		case 'n':
 			peer.rounds = (uint32_t)atoi(optarg);
+			break;
+		case 'b':
+			peer.message_bytes = (uint32_t)atoi(optarg);
+			must(peer.message_bytes <= PEER_MESSAGE_BYTES);
 			break;
 		case 'a':
 			only = optarg;

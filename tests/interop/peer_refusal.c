@@ -208,6 +208,9 @@ run_outlive(struct peer *peer)
 	fails(peer);
 }
 
+/* 67 ms, three times: no answer would come later. */
+#define SILENT .type = IBV_QPT_RC, .retry_cnt = 2, .timeout = 14
+
 const struct peer_check peer_refusals[] = {
 	{"write_key", run_write_key, {.type = IBV_QPT_RC}},
 	{"read_key", run_read_key, {.type = IBV_QPT_RC}},
@@ -217,9 +220,9 @@ const struct peer_check peer_refusals[] = {
 	{"send_too_long", run_send_too_long, {.type = IBV_QPT_RC}},
 	{"rnr", run_rnr, {.type = IBV_QPT_RC}},
 	{"rnr_exceeded", run_rnr_exceeded, {.type = IBV_QPT_RC, .rnr_retry = 2}},
-	{"strange_qpn", run_silence, {.type = IBV_QPT_RC, .retry_cnt = 2, .strange_qpn = true}},
-	{"strange_psn", run_silence, {.type = IBV_QPT_RC, .retry_cnt = 2, .strange_psn = true}},
-	{"gone", run_gone, {.type = IBV_QPT_RC, .retry_cnt = 2}},
+	{"strange_qpn", run_silence, {SILENT, .strange_qpn = true}},
+	{"strange_psn", run_silence, {SILENT, .strange_psn = true}},
+	{"gone", run_gone, {SILENT}},
 	{"outlive", run_outlive, {.type = IBV_QPT_RC, .retry_cnt = 2}, .on_demand = true},
 	{NULL},
 };

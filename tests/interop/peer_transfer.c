@@ -101,8 +101,10 @@ transfers(struct peer *peer, enum ibv_wr_opcode op, uint32_t bytes_max)
 	                                 257,  1023, 1024, 1025,  2048,  4095,  4096,  4097,
 	                                 8191, 8193, 9999, 12288, 65535, 65536, 65537, 1 << 20};
 
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && sizes[i] <= bytes_max; i++)
-		transfer(peer, op, sizes[i]);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		if (sizes[i] <= bytes_max && sizes[i] <= peer->message_bytes)
+			transfer(peer, op, sizes[i]);
+	}
 }
 
 static void
