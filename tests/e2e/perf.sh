@@ -71,6 +71,42 @@ for greed in '-s 1M -q 8' '-s 8 -q 64 -t 1024'; do
 done
 options1=''
 
+# A client whose packets are lost, or that is killed, ends its server with a message, not by a signal.
+while read -r how test; do
+	next_port
+	loss=''
+	[ $how = killed ] || loss='-o fault_loss=100%'
+	$in1 timeout 60 "$WEFT_PERF" -p $e2e_port -o ip=10.98.1.11 "link:$e2e_dir/end.link" \
+		>"$e2e_dir/server" 2>&1 &
+	server_pid=$!
+	$in0 timeout 60 "$WEFT_PERF" -p $e2e_port -o ip=10.98.1.10 $loss $test -n 1000000000 \
+		"link:$e2e_dir/end.link" 10.98.0.11 >"$e2e_dir/out" 2>"$e2e_dir/client" &
+	client_pid=$!
+	e2e_pids="$e2e_pids $server_pid $client_pid"
+	tries=0
+	until [ $how = loss ] || [ $tries = 200 ] ||
+		$in1 cat /proc/net/tcp6 | grep -q "$(printf ':%04X [0-9A-F]*:[0-9A-F]* 01' $e2e_port)"; do
+		sleep 0.1
+		tries=$((tries + 1))
+	done
+	[ $how = loss ] || { sleep 0.5 && e2e_signal TERM $client_pid; }
+	wait $client_pid
+	client_code=$?
+	wait $server_pid
+	server_code=$?
+	[ $server_code = 1 ] && [ $client_code != 0 ]
+	verdict $? "a server outlives its client: $how, $test" "$(tail -n 1 "$e2e_dir/server")"
+done <<'ROWS'
+loss -O write
+loss -l
+loss -c -q 4
+killed -O write
+killed -O read
+killed -O send
+killed -O atomic
+killed -l
+ROWS
+
 ends af_packet:perf0 af_packet:perf1 10.98.0.11 -n 10 --json -s 1000 &&
 	python3 -c 'import json, sys; r = json.load(sys.stdin); assert (r["bytes"], r["iterations"]) == (1000, 10)' \
 		<"$e2e_dir/out" 2>>"$e2e_dir/client"

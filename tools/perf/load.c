@@ -401,6 +401,8 @@ load_open(struct load *l)
 void
 load_close(struct load *l)
 {
+	/* A round that the peer gave up is still running here. */
+	l->is_running = false;
 	for (uint32_t i = 0; l->qps && i < l->test.nb_qps; i++)
 		local_qp_close(&l->qps[i].app);
 	local_mr_close(&l->mr, l->nic);

@@ -71,6 +71,7 @@ int load_plan(struct load *load, const struct perf_test *test, bool is_client);
 
 /** Make the QPs and register the memory. @return 0 or a negative errno. */
 int load_open(struct load *load);
+/** Undo it, also in the middle of a round: nothing is posted or polled any more. */
 void load_close(struct load *load);
 
 /** Begin a round; its receives are posted. */

@@ -112,6 +112,36 @@ Test(load, every_operation_moves_every_byte_of_every_message)
 	}
 }
 
+Test(load, nothing_is_done_after_a_close_in_the_middle_of_a_round)
+{
+	struct perf_test tests[2 * PERF_OP_NB];
+
+	for (int i = 0; i < 2 * PERF_OP_NB; i++)
+		tests[i] = (struct perf_test){
+			.op = (enum perf_op)(i / 2),
+			.size = 8,
+			.nb_qps = 1,
+			.depth = 16,
+			.iters = 1000,
+			.is_lat = i % 2,
+		};
+	for (int i = 0; i < 2 * PERF_OP_NB; i++) {
+		struct ends e;
+
+		ends_open(&e, &tests[i], &(struct world_conf){0});
+		cr_expect_not(play(&e, 0, 1000, 5), "test %d", i);
+		load_go(&e.server, e.world.now_ns);
+		load_close(&e.client);
+		load_close(&e.server);
+		e.client.node.ops->tick(&e.client.node, e.world.now_ns);
+		e.server.node.ops->tick(&e.server.node, e.world.now_ns);
+		cr_expect_eq(e.client.node.ops->next_ns(&e.client.node), UINT64_MAX);
+		load_fini(&e.client);
+		load_fini(&e.server);
+		world_close(&e.world);
+	}
+}
+
 Test(load, a_wrong_byte_is_found)
 {
 	struct perf_test test = {.op = PERF_WRITE,
