@@ -34,6 +34,22 @@ claim_address(const struct kernel_if *kif, struct sockaddr_un *addr)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
 }
 
+/* Who asks for the holder before it looks again. Source: our choice. */
+#define CLAIM_BACKLOG 16
+
+/* Who asked knows the holder by now; a full queue would answer nobody any more. */
+static void
+claim_answer(int fd)
+{
+	for (int i = 0; i < CLAIM_BACKLOG; i++) {
+		int asker = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+
+		if (asker < 0)
+			return;
+		close(asker);
+	}
+}
+
 /* Process that has the claim; 0 if it can't be told. */
 static pid_t
 claim_holder(const struct sockaddr_un *addr, socklen_t addr_len)
@@ -51,6 +67,18 @@ claim_holder(const struct sockaddr_un *addr, socklen_t addr_len)
 	return cred.pid;
 }
 
+static void
+tell_holder(const struct kernel_port *kp, pid_t pid, char *why, size_t why_size)
+{
+	char whose[64] = "another weftd or weft-perf";
+
+	if (pid == getpid())
+		snprintf(whose, sizeof(whose), "another port of this process");
+	else if (pid)
+		snprintf(whose, sizeof(whose), "a port of process %d", (int)pid);
+	snprintf(why, why_size, "%s is in use by %s: one port per interface", kp->kif.name, whose);
+}
+
 static int
 claim(struct kernel_port *kp, char *why, size_t why_size)
 {
@@ -58,15 +86,13 @@ claim(struct kernel_port *kp, char *why, size_t why_size)
 	socklen_t len = claim_address(&kp->kif, &addr);
 	int err;
 
-	kp->claim_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	kp->claim_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (kp->claim_fd >= 0 && bind(kp->claim_fd, (struct sockaddr *)&addr, len) == 0 &&
-	    listen(kp->claim_fd, 1) == 0)
+	    listen(kp->claim_fd, CLAIM_BACKLOG) == 0)
 		return 0;
 	err = errno;
 	if (err == EADDRINUSE)
-		snprintf(why, why_size,
-		         "%s is in use by a port of process %d: one port per interface",
-		         kp->kif.name, (int)claim_holder(&addr, len));
+		tell_holder(kp, claim_holder(&addr, len), why, why_size);
 	else
 		snprintf(why, why_size, "%s: cannot claim it: %s", kp->kif.name, strerror(err));
 	return err == EADDRINUSE ? -EBUSY : -err;
@@ -161,6 +187,7 @@ static int
 watch_link(struct kernel_port *kp)
 {
 	const struct sockaddr_nl addr = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
+	int err;
 
 	kp->wait_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (kp->wait_fd < 0)
@@ -168,7 +195,8 @@ watch_link(struct kernel_port *kp)
 	kp->link_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
 	if (kp->link_fd < 0 || bind(kp->link_fd, (const struct sockaddr *)&addr, sizeof(addr)) < 0)
 		return -errno;
-	return kernel_port_wait_for(kp, kp->link_fd);
+	err = kernel_port_wait_for(kp, kp->claim_fd);
+	return err ? err : kernel_port_wait_for(kp, kp->link_fd);
 }
 
 bool
@@ -182,6 +210,7 @@ kernel_port_look(struct kernel_port *kp, struct port *port, uint64_t now_ns)
 		return false;
 	kp->woken = false;
 	kp->looked_ns = now_ns;
+	claim_answer(kp->claim_fd);
 	/* What the messages say is asked for instead: some may have been lost. */
 	for (int i = 0; i < LINK_MESSAGES_MAX; i++) {
 		if (recv(kp->link_fd, &byte, 1, MSG_TRUNC) < 0 && errno != ENOBUFS)

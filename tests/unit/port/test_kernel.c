@@ -10,7 +10,9 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "af_packet.h"
 #include "af_xdp.h"
@@ -339,10 +341,44 @@ Test(kernel_port, refusals_say_what_is_wrong)
 		for (enum kind other = 0; other < NB_KINDS; other++) {
 			cr_expect_eq(open_kind(other, "w0", KERNEL_TAKE_ROCE, pool, &second),
 			             -EBUSY);
-			cr_expect(strstr(why, "w0 is in use by a port of process "), "%s", why);
+			cr_expect_str_eq(why, "w0 is in use by another port of this process: one "
+			                      "port per interface");
 		}
 		a->ops->close(a);
 		a = open_good(kind, "w0", KERNEL_TAKE_ROCE, pool);
+		a->ops->close(a);
+	}
+	pkt_pool_mem_destroy(pool);
+}
+
+/* Whoever is refused is told by whom, however many were before. */
+Test(kernel_port, every_refusal_names_the_process_that_has_the_interface)
+{
+	struct pkt_pool *pool = pkt_pool_mem_create(64, ROOM);
+
+	for (enum kind kind = 0; kind < NB_KINDS; kind++) {
+		struct port *a = open_good(kind, "w0", KERNEL_TAKE_ROCE, pool), *second;
+		struct pollfd fd = {.fd = a->ops->wait_fd(a), .events = POLLIN};
+		char want[128];
+
+		snprintf(want, sizeof(want),
+		         "w0 is in use by a port of process %d: one port per interface",
+		         (int)getpid());
+		for (int i = 0; i < 50; i++) {
+			pid_t child = fork();
+			int status;
+
+			if (child == 0) {
+				int err = open_kind(kind, "w0", KERNEL_TAKE_ROCE, pool, &second);
+
+				_exit(err == -EBUSY && strcmp(why, want) == 0 ? 0 : 1);
+			}
+			cr_assert_eq(waitpid(child, &status, 0), child);
+			cr_expect_eq(status, 0, "%s: refusal %d", kind_names[kind], i);
+			cr_expect_eq(poll(&fd, 1, 1000), 1);
+			cr_expect_null(receive(a, 1));
+			cr_expect_eq(poll(&fd, 1, 0), 0, "%s: it comes to rest", kind_names[kind]);
+		}
 		a->ops->close(a);
 	}
 	pkt_pool_mem_destroy(pool);
