@@ -96,12 +96,18 @@ until timeout 20 "$WEFTCTL" --seconds 1 capture weft1 "$e2e_dir/x.pcapng" >"$e2e
 done
 [ $e2e_tries -lt 50 ]
 verdict $? "a reader that was killed is forgotten" "$(cat "$e2e_dir/client")"
+rm -f "$e2e_dir/y.pcapng"
+echo kept >"$e2e_dir/kept.pcapng"
 timeout 20 "$WEFTCTL" capture weft9 "$e2e_dir/y.pcapng" >"$e2e_dir/client" 2>&1
-[ $? = 1 ] && grep -q "no NIC or switch 'weft9'" "$e2e_dir/client"
+[ $? = 1 ] && grep -q "no NIC or switch 'weft9'" "$e2e_dir/client" && [ ! -e "$e2e_dir/y.pcapng" ]
 verdict $? "a node that isn't there"
-timeout 20 "$WEFTCTL" capture sw0/2 "$e2e_dir/y.pcapng" >"$e2e_dir/client" 2>&1
-[ $? = 1 ] && grep -q "sw0 has ports 0 to 1" "$e2e_dir/client"
-verdict $? "a port that isn't there"
+timeout 20 "$WEFTCTL" capture sw0/2 "$e2e_dir/kept.pcapng" >"$e2e_dir/client" 2>&1
+[ $? = 1 ] && grep -q "sw0 has ports 0 to 1" "$e2e_dir/client" && [ "$(cat "$e2e_dir/kept.pcapng")" = kept ]
+verdict $? "a port that isn't there; the file is as it was"
+python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)' timeout 20 "$WEFTCTL" capture weft0 - \
+	>"$e2e_dir/client" 2>&1 </dev/null
+[ $? = 2 ] && grep -q "no text for a terminal: name a file" "$e2e_dir/client"
+verdict $? "a capture to a terminal is refused"
 timeout 20 "$WEFTCTL" --seconds 1 capture weft0 /dev/full >"$e2e_dir/client" 2>&1
 [ $? = 1 ] && grep -q "/dev/full: No space left" "$e2e_dir/client"
 verdict $? "a file that cannot be written"

@@ -58,30 +58,34 @@ copy(int from, int to, const char *file)
 	return EXIT_REFUSED;
 }
 
+/* Ask for it. @return 0 and where the file comes from; else an exit code after a message. */
 static int
-run(int to, const char *file, bool json, const json_t *request)
+begin(const json_t *request, int *from)
 {
 	json_t *line = NULL;
 	bool more;
-	int code = ask_send(&ask, request), from;
+	int code = ask_send(&ask, request);
 
 	if (!code)
 		code = ask_next(&ask, &line, &more);
 	if (code)
 		return code;
 	json_decref(line);
-	from = ask.came_fd;
+	*from = ask.came_fd;
 	ask.came_fd = -1;
-	if (from < 0) {
-		fprintf(stderr, "weftctl: %s: no capture came\n", ask.path);
-		return EXIT_NO_DAEMON;
-	}
-	watch_signals();
-	ask_patiently(&ask);
-	code = copy(from, to, file);
-	close(from);
-	if (!code)
-		code = ask_next(&ask, &line, &more);
+	if (*from >= 0)
+		return 0;
+	fprintf(stderr, "weftctl: %s: no capture came\n", ask.path);
+	return EXIT_NO_DAEMON;
+}
+
+static int
+end(bool json)
+{
+	json_t *line = NULL;
+	bool more;
+	int code = ask_next(&ask, &line, &more);
+
 	if (code)
 		return code;
 	/* Not to standard output: that may be the file. */
@@ -97,25 +101,45 @@ run(int to, const char *file, bool json, const json_t *request)
 	return 0;
 }
 
+/* Write it to the file, which is not touched before there is something for it. */
+static int
+keep(int from, const char *file)
+{
+	bool is_stdout = strcmp(file, "-") == 0;
+	int to = is_stdout ? STDOUT_FILENO
+	                   : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int code = to < 0 ? EXIT_REFUSED : copy(from, to, file);
+
+	if (to < 0 || (!is_stdout && close(to) < 0 && !code)) {
+		fprintf(stderr, "weftctl: %s: %s\n", file, strerror(errno));
+		code = EXIT_REFUSED;
+	}
+	return code;
+}
+
 int
 capture_to(const char *file, const char *socket, bool json, const json_t *request)
 {
-	bool is_stdout = strcmp(file, "-") == 0;
-	int to, code = ask_open(&ask, socket);
+	int from = -1, code;
 
+	if (strcmp(file, "-") == 0 && isatty(STDOUT_FILENO)) {
+		fputs("weftctl: a capture is no text for a terminal: name a file, or a pipe such "
+		      "as '| tcpdump -r -'\n",
+		      stderr);
+		return EXIT_USAGE;
+	}
+	code = ask_open(&ask, socket);
 	if (code)
 		return code;
-	to = is_stdout ? STDOUT_FILENO : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (to < 0) {
-		fprintf(stderr, "weftctl: %s: %s\n", file, strerror(errno));
-		code = EXIT_REFUSED;
-	} else {
-		code = run(to, file, json, request);
+	code = begin(request, &from);
+	if (!code) {
+		watch_signals();
+		ask_patiently(&ask);
+		code = keep(from, file);
+		close(from);
 	}
-	if (to >= 0 && !is_stdout && close(to) < 0 && !code) {
-		fprintf(stderr, "weftctl: %s: %s\n", file, strerror(errno));
-		code = EXIT_REFUSED;
-	}
+	if (!code)
+		code = end(json);
 	ask_close(&ask);
 	return code;
 }
