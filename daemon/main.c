@@ -175,7 +175,7 @@ say_ready(const struct daemon *d)
 		log_info("nic %s: %s, %s, %s; path MTU %u (mtu %u)", d->conf->nics[i].name,
 		         d->conf->nics[i].bind.rel->info.name, d->conf->nics[i].bind.cc->info.name,
 		         d->conf->nics[i].bind.lb->info.name,
-		         mtu_bytes(d->nodes.nics[i]->active_mtu), d->conf->nics[i].num.mtu);
+		         mtu_bytes(d->nodes.nics[i]->active_mtu), d->nodes.nics[i]->ip_mtu_bytes);
 	log_info("ready at %s", d->control.socket_path);
 	notify_manager("READY=1");
 }

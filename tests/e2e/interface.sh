@@ -117,8 +117,12 @@ $in0 "$WEFTD" "$e2e_dir/nothere.conf" >"$e2e_dir/client" 2>&1
 verdict $? "an interface that does not exist is refused, with those that there are"
 
 ip -n $ns1 addr flush dev weft1
+ip -n $ns1 link set weft1 mtu 1500
 daemon 1 && logged 'weft1 has only a link-local address'
 verdict $? "an interface without addresses is told of"
+logged 'nic weft1: .*; path MTU 1024 (mtu 1500)'
+verdict $? "the MTU that counts is told at the start"
+ip -n $ns1 link set weft1 mtu 9000
 ip -n $ns1 addr add 10.98.0.11/24 dev weft1
 ip -n $ns0 link set weft0 down
 daemon 0 && follow_start && shows '^port down'
