@@ -17,6 +17,20 @@ order_text(const struct console *con, const char *name)
 	return json_string_value(json_object_get(con->state.args, name));
 }
 
+static void
+offer_nics(struct nearest *near, const struct nodes *nodes)
+{
+	for (uint32_t i = 0; i < nodes->nb_nics; i++)
+		nearest_offer(near, nodes->nics[i]->conf.name);
+}
+
+static void
+offer_switches(struct nearest *near, const struct nodes *nodes)
+{
+	for (uint32_t i = 0; i < nodes->nb_switches; i++)
+		nearest_offer(near, nodes->switches[i].node.name);
+}
+
 bool
 order_nic(const struct console *con, const struct nic **nic, char *why, size_t size)
 {
@@ -28,29 +42,24 @@ order_nic(const struct console *con, const struct nic **nic, char *why, size_t s
 	if (!name || *nic)
 		return true;
 	near = nearest_of(name);
-	for (uint32_t i = 0; i < report->nodes->nb_nics; i++)
-		nearest_offer(&near, report->nodes->nics[i]->conf.name);
+	offer_nics(&near, report->nodes);
 	nearest_explain(&near, "NIC", why, size);
 	return false;
 }
 
-static bool
-node_arg(const struct console *con, char *why, size_t size)
+const struct node *
+order_node(const struct console *con, const char *name, char *why, size_t size)
 {
 	const struct report *report = &con->all->report;
-	const char *name = order_text(con, "node");
-	struct nearest near;
+	const struct node *node = report_node(report, name);
+	struct nearest near = nearest_of(name);
 
-	if (!name || report_has_node(report, name))
-		return true;
-	near = nearest_of(name);
-	for (uint32_t i = 0; i < report->nodes->nb_nics; i++)
-		nearest_offer(&near, report->nodes->nics[i]->conf.name);
-	for (uint32_t i = 0; i < report->nodes->nb_switches; i++)
-		nearest_offer(&near, report->nodes->switches[i].node.name);
-	nearest_offer(&near, "worker");
+	if (node)
+		return node;
+	offer_nics(&near, report->nodes);
+	offer_switches(&near, report->nodes);
 	nearest_explain(&near, "node", why, size);
-	return false;
+	return NULL;
 }
 
 /* ---- version, nodes, counters ---- */
@@ -74,7 +83,18 @@ next_nodes(struct console *con, json_t **line)
 static bool
 begin_counters(struct console *con, char *why, size_t size)
 {
-	return node_arg(con, why, size);
+	const struct report *report = &con->all->report;
+	const char *name = order_text(con, "node");
+	struct nearest near;
+
+	if (!name || report_has_counters(report, name))
+		return true;
+	near = nearest_of(name);
+	offer_nics(&near, report->nodes);
+	offer_switches(&near, report->nodes);
+	nearest_offer(&near, "worker");
+	nearest_explain(&near, "node", why, size);
+	return false;
 }
 
 static enum order_said

@@ -20,6 +20,9 @@ const char *order_text(const struct console *con, const char *name);
  */
 bool order_nic(const struct console *con, const struct nic **nic, char *why, size_t size);
 
+/** The NIC or switch of a name; NULL if there is none, with the reason in why. */
+const struct node *order_node(const struct console *con, const char *name, char *why, size_t size);
+
 extern const struct order order_set, order_drain, order_resume, order_capture;
 
 #endif

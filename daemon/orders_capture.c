@@ -27,23 +27,9 @@ number_arg(const struct console *con, const char *name, json_int_t max, uint64_t
 	return false;
 }
 
-static const struct node *
-find_node(const struct nodes *nodes, const char *name)
-{
-	for (uint32_t i = 0; i < nodes->nb_nics; i++) {
-		if (strcmp(nodes->hosts[i].node.name, name) == 0)
-			return &nodes->hosts[i].node;
-	}
-	for (uint32_t i = 0; i < nodes->nb_switches; i++) {
-		if (strcmp(nodes->switches[i].node.name, name) == 0)
-			return &nodes->switches[i].node;
-	}
-	return NULL;
-}
-
 /* "weft0", "sw0", or "sw0/1". */
 static bool
-node_and_port(const struct nodes *nodes, const char *text, struct capture_conf *conf, char *why,
+node_and_port(const struct console *con, const char *text, struct capture_conf *conf, char *why,
               size_t size)
 {
 	char name[ORDER_TEXT_MAX + 1], *slash, *end;
@@ -57,14 +43,12 @@ node_and_port(const struct nodes *nodes, const char *text, struct capture_conf *
 		if (end == slash + 1 || *end)
 			conf->port = INT32_MAX;
 	}
-	conf->node = find_node(nodes, name);
-	if (conf->node && conf->port < (int)conf->node->nb_ports)
+	conf->node = order_node(con, name, why, size);
+	if (!conf->node)
+		return false;
+	if (conf->port < (int)conf->node->nb_ports)
 		return true;
-	if (conf->node)
-		snprintf(why, size, "%s: %s has ports 0 to %u", text, name,
-		         conf->node->nb_ports - 1);
-	else
-		snprintf(why, size, "there is no NIC or switch '%s'", name);
+	snprintf(why, size, "%s: %s has ports 0 to %u", text, name, conf->node->nb_ports - 1);
 	return false;
 }
 
@@ -86,12 +70,11 @@ static bool
 begin_capture(struct console *con, char *why, size_t size)
 {
 	const char *name = order_text(con, "node");
-	const struct nodes *nodes = con->all->report.nodes;
-	struct capture_conf conf = {.worker = nodes->worker};
+	struct capture_conf conf = {.worker = con->all->report.nodes->worker};
 	uint64_t seconds, snaplen;
 	int err;
 
-	if (!node_and_port(nodes, name, &conf, why, size) ||
+	if (!node_and_port(con, name, &conf, why, size) ||
 	    !number_arg(con, "seconds", 1000000, &seconds, why, size) ||
 	    !number_arg(con, "packets", INT64_MAX, &conf.max_packets, why, size) ||
 	    !number_arg(con, "snaplen", 65535, &snaplen, why, size))

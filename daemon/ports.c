@@ -14,14 +14,17 @@
 #include "log.h"
 #include "sockdir.h"
 
+/* ---- each kind: open one, or say why it can't be ---- */
+
 static int
-open_ring(const struct conf_port *conf, const struct port_use *use, struct port **port)
+open_ring(const struct conf_port *conf, const struct port_use *use, struct port **port, char *why,
+          size_t size)
 {
 	int err = port_ring_open(conf->arg, PORT_RING_DEPTH_PKTS, port);
 
 	(void)use;
 	if (err)
-		log_error("ring %s: %s", conf->arg, strerror(-err));
+		snprintf(why, size, "ring %s: %s", conf->arg, strerror(-err));
 	return err;
 }
 
@@ -35,14 +38,12 @@ tell_down(const struct conf_port *conf, const struct port *port)
 }
 
 static int
-open_af_packet(const struct conf_port *conf, const struct port_use *use, struct port **port)
+open_af_packet(const struct conf_port *conf, const struct port_use *use, struct port **port,
+               char *why, size_t size)
 {
-	char why[LOG_LINE_MAX];
-	int err = port_af_packet_open(conf->arg, use->take, use->pool, port, why, sizeof(why));
+	int err = port_af_packet_open(conf->arg, use->take, use->pool, port, why, size);
 
-	if (err)
-		log_error("%s", why);
-	else
+	if (!err)
 		tell_down(conf, *port);
 	return err;
 }
@@ -67,7 +68,8 @@ link_path(const char *arg, char path[LINK_PATH_MAX + 1])
 }
 
 static int
-open_link(const struct conf_port *conf, const struct port_use *use, struct port **port)
+open_link(const struct conf_port *conf, const struct port_use *use, struct port **port, char *why,
+          size_t size)
 {
 	char path[LINK_PATH_MAX + 1];
 	int err = link_path(conf->arg, path);
@@ -75,7 +77,7 @@ open_link(const struct conf_port *conf, const struct port_use *use, struct port 
 	if (!err)
 		err = port_link_open(path, use->pool, port);
 	if (err)
-		log_error("link %s: %s", conf->arg, strerror(-err));
+		snprintf(why, size, "link %s: %s", conf->arg, strerror(-err));
 	return err;
 }
 
@@ -97,59 +99,54 @@ tell_af_xdp(const struct conf_port *conf, const struct af_xdp_info *info)
 }
 
 static int
-open_af_xdp(const struct conf_port *conf, const struct port_use *use, struct port **port)
+open_af_xdp(const struct conf_port *conf, const struct port_use *use, struct port **port, char *why,
+            size_t size)
 {
 	struct af_xdp_info info;
-	char why[LOG_LINE_MAX];
-	int err = port_af_xdp_open(conf->arg, use->take, use->pool, &info, port, why, sizeof(why));
+	int err = port_af_xdp_open(conf->arg, use->take, use->pool, &info, port, why, size);
 
-	if (err) {
-		log_error("%s", why);
+	if (err)
 		return err;
-	}
 	tell_af_xdp(conf, &info);
 	tell_down(conf, *port);
 	return 0;
 }
 
 static int
-open_memif(const struct conf_port *conf, const struct port_use *use, struct port **port)
+open_memif(const struct conf_port *conf, const struct port_use *use, struct port **port, char *why,
+           size_t size)
 {
-	char why[LOG_LINE_MAX];
-	int err = port_memif_open(conf->arg, conf->is_server ? MEMIF_SERVER : MEMIF_CLIENT,
-	                          use->mtu_bytes, use->pool, port, why, sizeof(why));
-
-	if (err)
-		log_error("%s", why);
-	return err;
+	return port_memif_open(conf->arg, conf->is_server ? MEMIF_SERVER : MEMIF_CLIENT,
+	                       use->mtu_bytes, use->pool, port, why, size);
 }
 
 static int
-open_pci(const struct conf_port *conf, const struct port_use *use, struct port **port)
+open_pci(const struct conf_port *conf, const struct port_use *use, struct port **port, char *why,
+         size_t size)
 {
-	char why[LOG_LINE_MAX];
-	int err = port_pci_open(conf->arg, use->mac, use->mtu_bytes, use->pool, port, why,
-	                        sizeof(why));
-
-	if (err)
-		log_error("%s", why);
-	return err;
+	return port_pci_open(conf->arg, use->mac, use->mtu_bytes, use->pool, port, why, size);
 }
 
-/* Each tells in the log what it can't open. */
-static int (*const openers[])(const struct conf_port *conf, const struct port_use *use,
-                              struct port **port) = {
+typedef int open_fn(const struct conf_port *conf, const struct port_use *use, struct port **port,
+                    char *why, size_t size);
+
+static open_fn *const openers[] = {
 	[PORT_RING] = open_ring,     [PORT_LINK] = open_link,   [PORT_AF_PACKET] = open_af_packet,
 	[PORT_AF_XDP] = open_af_xdp, [PORT_MEMIF] = open_memif, [PORT_PCI] = open_pci,
 };
+
+/* ---- any ---- */
 
 int
 port_open(const struct conf_port *conf, const struct port_use *use,
           const struct fault_params *fault, struct port **port)
 {
+	char why[LOG_LINE_MAX];
 	struct port *inner;
-	int err = openers[conf->kind](conf, use, port);
+	int err = openers[conf->kind](conf, use, port, why, sizeof(why));
 
+	if (err)
+		log_error("%s", why);
 	if (err || !fault)
 		return err;
 	inner = *port;

@@ -147,14 +147,26 @@ report_nic(const struct report *report, const char *name)
 	return NULL;
 }
 
-bool
-report_has_node(const struct report *report, const char *name)
+const struct node *
+report_node(const struct report *report, const char *name)
 {
-	for (uint32_t i = 0; i < report->nodes->nb_switches; i++) {
-		if (strcmp(report->nodes->switches[i].node.name, name) == 0)
-			return true;
+	const struct nodes *nodes = report->nodes;
+
+	for (uint32_t i = 0; i < nodes->nb_nics; i++) {
+		if (strcmp(nodes->nics[i]->conf.name, name) == 0)
+			return &nodes->hosts[i].node;
 	}
-	return report_nic(report, name) || strcmp(name, "worker") == 0 ||
+	for (uint32_t i = 0; i < nodes->nb_switches; i++) {
+		if (strcmp(nodes->switches[i].node.name, name) == 0)
+			return &nodes->switches[i].node;
+	}
+	return NULL;
+}
+
+bool
+report_has_counters(const struct report *report, const char *name)
+{
+	return report_node(report, name) || strcmp(name, "worker") == 0 ||
 	       (report->nodes->refused && strcmp(name, "control") == 0);
 }
 

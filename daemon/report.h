@@ -70,8 +70,11 @@ json_t *report_client(const struct report *report, uint64_t number);
 /** The NIC of a name; NULL if there is none. */
 const struct nic *report_nic(const struct report *report, const char *name);
 
+/** The NIC or switch of a name; NULL if there is none. */
+const struct node *report_node(const struct report *report, const char *name);
+
 /** Whether it is a node, "worker" or "control". */
-bool report_has_node(const struct report *report, const char *name);
+bool report_has_counters(const struct report *report, const char *name);
 
 /** A walk over QPs, slice by slice; QPs that come or go meanwhile may be in it or not. */
 struct report_walk {

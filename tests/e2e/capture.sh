@@ -99,7 +99,7 @@ verdict $? "a reader that was killed is forgotten" "$(cat "$e2e_dir/client")"
 rm -f "$e2e_dir/y.pcapng"
 echo kept >"$e2e_dir/kept.pcapng"
 timeout 20 "$WEFTCTL" capture weft9 "$e2e_dir/y.pcapng" >"$e2e_dir/client" 2>&1
-[ $? = 1 ] && grep -q "no NIC or switch 'weft9'" "$e2e_dir/client" && [ ! -e "$e2e_dir/y.pcapng" ]
+[ $? = 1 ] && grep -q "unknown node 'weft9'" "$e2e_dir/client" && [ ! -e "$e2e_dir/y.pcapng" ]
 verdict $? "a node that isn't there"
 timeout 20 "$WEFTCTL" capture sw0/2 "$e2e_dir/kept.pcapng" >"$e2e_dir/client" 2>&1
 [ $? = 1 ] && grep -q "sw0 has ports 0 to 1" "$e2e_dir/client" && [ "$(cat "$e2e_dir/kept.pcapng")" = kept ]

@@ -103,8 +103,8 @@ Test(report, counters_are_those_of_the_node_asked_for)
 	cr_expect_not_null(json_object_get(all, "side1"));
 	json_decref(all);
 
-	cr_expect(report_has_node(&report, "worker"));
-	cr_expect_not(report_has_node(&report, "side2"));
+	cr_expect(report_has_counters(&report, "worker"));
+	cr_expect_not(report_has_counters(&report, "side2"));
 }
 
 Test(report, one_qp_is_found_by_its_number)
