@@ -6,13 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "limit.h"
+#include "timing.h"
 #include "world.h"
 
 #define NB_QPS 64
-#define RUNS 5
 #define DEPTH 16
 
 struct row {
@@ -24,23 +23,6 @@ struct flow {
 	struct app_qp tx, rx;
 	uint64_t posted, done;
 };
-
-static double
-cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int
-by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 static void
 connect(struct flow *f, uint8_t mtu_code)
@@ -111,7 +93,8 @@ measure(const struct row *row)
 	struct world w;
 	struct local_mr mr[2];
 	uint8_t *buf[2], code = 1;
-	double ns[RUNS], pkts = (double)((row->msg_len + row->mtu - 1) / row->mtu);
+	double ns[TIMING_RUNS], median, limit,
+		pkts = (double)((row->msg_len + row->mtu - 1) / row->mtu);
 
 	while (mtu_bytes(code) < row->mtu)
 		code++;
@@ -127,16 +110,17 @@ measure(const struct row *row)
 		connect(&flows[i], code);
 	}
 	pump(&w, flows, mr, row, buf_len);
-	for (int r = 0; r < RUNS; r++) {
-		double t = cpu_ns();
+	for (int r = 0; r < TIMING_RUNS; r++) {
+		uint64_t t = timing_now_ns();
 
 		pump(&w, flows, mr, row, buf_len);
-		ns[r] = (cpu_ns() - t) / ((double)NB_QPS * (double)row->nb_msgs * pkts);
+		ns[r] = (double)(timing_now_ns() - t) /
+		        ((double)NB_QPS * (double)row->nb_msgs * pkts);
 	}
-	qsort(ns, RUNS, sizeof(ns[0]), by_value);
-	printf("%6u %8u %10.1f %10.1f %8.2f\n", row->mtu, row->msg_len, ns[RUNS / 2],
-	       limit_ns(row->mtu < row->msg_len ? row->mtu : row->msg_len),
-	       ns[RUNS / 2] / limit_ns(row->mtu < row->msg_len ? row->mtu : row->msg_len));
+	median = timing_median(ns);
+	limit = limit_ns(row->mtu < row->msg_len ? row->mtu : row->msg_len);
+	printf("%6u %8u %10.1f %10.1f %8.2f\n", row->mtu, row->msg_len, median, limit,
+	       median / limit);
 	for (int i = 0; i < NB_QPS; i++) {
 		app_close(&flows[i].tx);
 		app_close(&flows[i].rx);
@@ -158,7 +142,7 @@ main(int argc, char **argv)
 		{4096, 64, 10000},
 	};
 
-	printf("stack alone, both ends, %d QPs, WRITE, median of %d\n", NB_QPS, RUNS);
+	printf("stack alone, both ends, %d QPs, WRITE, median of %d\n", NB_QPS, TIMING_RUNS);
 	printf("%6s %8s %10s %10s %8s\n", "MTU", "message", "ns/packet", "limit", "ratio");
 	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (argc < 2 || (uint32_t)atoi(argv[1]) == i)

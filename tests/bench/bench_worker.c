@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "timing.h"
 #include "worker.h"
 
 #define NB_RINGS 2000
@@ -83,11 +84,9 @@ static void
 read_usage(void *arg, uint64_t now_ns)
 {
 	struct usage *u = arg;
-	struct timespec t;
 
 	(void)now_ns;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	u->cpu_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	u->cpu_ns = timing_now_ns();
 	u->turns = worker_stats(worker)->turns;
 }
 
@@ -118,28 +117,20 @@ ring_ns(struct bell_client *c)
 	return taken_ns - start;
 }
 
-static int
-by_size(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void
 bench_rings(const char *what, uint64_t pause_ns)
 {
-	static uint64_t ns[NB_RINGS];
+	static double ns[NB_RINGS];
 	uint32_t nb = pause_ns > 1000000 ? NB_RINGS / 10 : NB_RINGS;
 
 	for (uint32_t i = 0; i < nb; i++) {
 		if (pause_ns)
 			nap_ns(pause_ns);
-		ns[i] = ring_ns(clients[0]);
+		ns[i] = (double)ring_ns(clients[0]);
 	}
-	qsort(ns, nb, sizeof(ns[0]), by_size);
-	printf("%-44s %8.2f us  (99 %%: %.2f us)\n", what, (double)ns[nb / 2] / 1e3,
-	       (double)ns[nb * 99 / 100] / 1e3);
+	qsort(ns, nb, sizeof(ns[0]), timing_order);
+	printf("%-44s %8.2f us  (99 %%: %.2f us)\n", what, ns[nb / 2] / 1e3,
+	       ns[nb * 99 / 100] / 1e3);
 }
 
 static void

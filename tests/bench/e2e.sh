@@ -6,6 +6,7 @@
 # machine meets all alike. It judges no times: the exit code is 0 if everything ran.
 # shellcheck source=tests/e2e/lib.sh
 # shellcheck source=tests/e2e/net.sh
+# shellcheck source=tests/bench/samples.sh
 # shellcheck source=tests/bench/tcp.sh
 bench_here=$(dirname "$0")
 
@@ -63,18 +64,15 @@ WEFTD=$bench_build/daemon/weftd
 WEFT_RUN=$bench_build/tools/run/weft-run
 bench_bin=$bench_build/tests/bench
 WEFT_CONF=$bench_here/../../conf/loopback.conf
-for bench_program in ib_write_bw ib_read_bw ib_send_bw ib_write_lat ib_send_lat ibv_devinfo \
-	"$WEFTD" "$WEFT_RUN" "$bench_bin/bench_limit" "$bench_bin/bench_stack"; do
-	command -v "$bench_program" >/dev/null 2>&1 || {
-		echo "$bench_program is missing: nothing measured"
-		exit 77
-	}
-done
 export WEFTD WEFT_RUN WEFT_CONF
 
 . "$bench_here/../e2e/lib.sh"
 . "$bench_here/../e2e/net.sh"
+. "$bench_here/samples.sh"
 . "$bench_here/tcp.sh"
+
+bench_needs ib_write_bw ib_read_bw ib_send_bw ib_write_lat ib_send_lat ibv_devinfo \
+	"$WEFTD" "$WEFT_RUN" "$bench_bin/bench_limit" "$bench_bin/bench_stack"
 trap bench_abort EXIT
 trap 'exit 130' INT TERM
 
@@ -116,33 +114,10 @@ write_lat    20000  1 usec ib_write_lat -s 8
 send_lat     20000  1 usec ib_send_lat -s 8
 '
 
-# sample NAME VALUE: one run's result.
-sample() {
-	[ -z "$2" ] || echo "$2" >>"$e2e_dir/sample.$1"
-}
-
-# median NAME: nothing if there is none.
-median() {
-	[ ! -s "$e2e_dir/sample.$1" ] ||
-		sort -n "$e2e_dir/sample.$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
-}
-
-# spread NAME: least and greatest.
-spread() {
-	[ ! -s "$e2e_dir/sample.$1" ] ||
-		sort -n "$e2e_dir/sample.$1" |
-		awk 'NR == 1 { least = $1 } END { printf "%.4g to %.4g", least, $1 }'
-}
-
 # calc EXPRESSION: with what decimals it needs; nothing if a term is missing.
 calc() {
 	case " $* " in *'  '*) return ;; esac
 	awk "BEGIN { printf \"%.4g\", $* }"
-}
-
-# cpu_ticks PID: of all threads, user and kernel, in 1/$(getconf CLK_TCK) s.
-cpu_ticks() {
-	sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'
 }
 
 # machine_ticks: all, idle and stolen ticks of the machine so far.
@@ -153,11 +128,9 @@ machine_ticks() {
 # figure KIND: from the client's report.
 figure() {
 	case $1 in
-	gbps) bench_column=4 ;;
-	mpps | usec) bench_column=5 ;;
+	gbps) perftest_figure 4 ;;
+	mpps | usec) perftest_figure 5 ;;
 	esac
-	grep -E '^ *[0-9]+ +[0-9]+ +[0-9]+\.[0-9]' "$e2e_dir/client" |
-		awk -v column="$bench_column" 'END { print $column }'
 }
 
 # run_case NAME MESSAGES PACKETS KIND PROGRAM OPTIONS...

@@ -20,16 +20,14 @@ bench_build=${1:-build}
 WEFTD=$bench_build/daemon/weftd
 WEFT_RUN=$bench_build/tools/run/weft-run
 WEFT_CONF=$bench_here/../../conf/loopback.conf
-for bench_program in ib_write_bw ib_send_lat ibv_devinfo "$WEFTD" "$WEFT_RUN"; do
-	command -v "$bench_program" >/dev/null 2>&1 || {
-		echo "$bench_program is missing: nothing measured"
-		exit 77
-	}
-done
 export WEFTD WEFT_RUN WEFT_CONF
 
 # shellcheck source=tests/e2e/lib.sh
 . "$bench_here/../e2e/lib.sh"
+# shellcheck source=tests/bench/samples.sh
+. "$bench_here/samples.sh"
+
+bench_needs ib_write_bw ib_send_lat ibv_devinfo "$WEFTD" "$WEFT_RUN"
 
 bench_failed=
 bench_hogs=
@@ -62,18 +60,6 @@ hogs_end() {
 	bench_hogs=
 }
 
-sample() {
-	[ -z "$2" ] || echo "$2" >>"$e2e_dir/sample.$1"
-}
-
-median() {
-	sort -n "$e2e_dir/sample.$1" 2>/dev/null | awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)] }'
-}
-
-spread() {
-	sort -n "$e2e_dir/sample.$1" 2>/dev/null | awk 'NR == 1 { least = $1 } END { if (NR) print least " to " $1 }'
-}
-
 # pair_figure NAME COLUMN PROGRAM OPTIONS...: a column of the client's row.
 pair_figure() {
 	bench_name=$1
@@ -83,8 +69,7 @@ pair_figure() {
 	next_port
 	if both 60 "$bench_program" -d "$dev0" -x "$gid0" -F -p "$e2e_port" "$@" -- \
 		"$bench_program" -d "$dev1" -x "$gid1" -F -p "$e2e_port" "$@" 127.0.0.1; then
-		sample "$bench_name" "$(grep -E '^ *[0-9]+ +[0-9]+ +[0-9]+\.[0-9]' "$e2e_dir/client" |
-			awk -v column="$bench_column" 'END { print $column }')"
+		sample "$bench_name" "$(perftest_figure "$bench_column")"
 	else
 		bench_failed=yes
 		echo "failed: $bench_name"
@@ -92,19 +77,12 @@ pair_figure() {
 	fi
 }
 
-# all_ticks: of all daemons, user and kernel.
-all_ticks() {
-	for bench_pid in $e2e_daemon; do
-		sed 's/.*) //' "/proc/$bench_pid/stat"
-	done | awk '{ n += $12 + $13 } END { print n }'
-}
-
 # idle_share NAME: percent of a core that a daemon takes while nobody does anything.
 idle_share() {
 	sleep 0.5
-	bench_ticks=$(all_ticks)
+	bench_ticks=$(cpu_ticks $e2e_daemon)
 	sleep 3
-	sample "$1" "$(echo "$bench_ticks $(all_ticks) $e2e_daemon" |
+	sample "$1" "$(echo "$bench_ticks $(cpu_ticks $e2e_daemon) $e2e_daemon" |
 		awk -v hz="$(getconf CLK_TCK)" '{ printf "%.2f", ($2 - $1) * 100 / hz / 3 / (NF - 2) }')"
 }
 

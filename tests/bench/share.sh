@@ -13,17 +13,15 @@ WEFTD=$share_build/daemon/weftd
 WEFT_RUN=$share_build/tools/run/weft-run
 WEFT_SHARE=$share_build/tests/e2e/share
 WEFT_CONF=$share_here/../../conf/loopback.conf
-for share_program in ibv_devinfo "$WEFTD" "$WEFT_RUN" "$WEFT_SHARE"; do
-	command -v "$share_program" >/dev/null 2>&1 || {
-		echo "$share_program is missing: nothing measured"
-		exit 77
-	}
-done
 export WEFTD WEFT_RUN WEFT_SHARE WEFT_CONF
 # shellcheck source=tests/e2e/lib.sh
 . "$share_here/../e2e/lib.sh"
 # shellcheck source=tests/e2e/beside.sh
 . "$share_here/../e2e/beside.sh"
+# shellcheck source=tests/bench/samples.sh
+. "$share_here/samples.sh"
+
+bench_needs ibv_devinfo "$WEFTD" "$WEFT_RUN" "$WEFT_SHARE"
 
 share_failed=0
 # round NAME "QPS BYTES DEPTH": of the others.
@@ -32,13 +30,13 @@ round() {
 	share_solo="$beside_a $beside_ns"
 	beside "$share_ms" "1 65536 512" "$2" || share_failed=1
 	[ $share_failed = 0 ] || return
-	echo "$share_solo $beside_a $beside_b $beside_ns" >>"$e2e_dir/sample.$1"
+	sample "$1" "$share_solo $beside_a $beside_b $beside_ns"
 }
 
-# median NAME EXPRESSION: of a round's $1 bytes alone in $2 ns of the daemon, $3 beside the others' $4 in $5 ns.
-median() {
-	awk "{ print $2 }" "$e2e_dir/sample.$1" | sort -n |
-		awk '{ v[NR] = $1 } END { printf "%.3g", v[int((NR + 1) / 2)] }'
+# column NAME EXPRESSION: median of a round's $1 bytes alone in $2 ns of the daemon, $3 beside the others' $4 in
+# $5 ns.
+column() {
+	printf '%.3g' "$(median "$1" "$2")"
 }
 
 e2e_start
@@ -64,9 +62,9 @@ The share by time is that of bytes per second of the daemon, whatever else the m
 END
 for share_size in 65536 4096 64; do
 	printf '| %16s B | %11s | %11s | %10s | %5s | %7s |\n' $share_size \
-		"$(median $share_size "\$1 * $share_gbps")" "$(median $share_size "\$3 * $share_gbps")" \
-		"$(median $share_size "\$4 * $share_gbps")" "$(median $share_size "\$3 / \$1")" \
-		"$(median $share_size "\$3 / \$5 / (\$1 / \$2)")"
+		"$(column $share_size "\$1 * $share_gbps")" "$(column $share_size "\$3 * $share_gbps")" \
+		"$(column $share_size "\$4 * $share_gbps")" "$(column $share_size "\$3 / \$1")" \
+		"$(column $share_size "\$3 / \$5 / (\$1 / \$2)")"
 done
 trap - EXIT INT TERM
 # shellcheck disable=SC2086 # pids
