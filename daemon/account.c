@@ -96,7 +96,8 @@ int
 account_refuse(struct account *account, enum account_kind kind, const char *why)
 {
 	account->all->stats.refused[kind]++;
-	tell(account, &account->told[kind], "was refused %s: %s", kinds[kind].one, why);
+	snprintf(account->why, sizeof(account->why), "refused %s: %s", kinds[kind].one, why);
+	tell(account, &account->told[kind], "was %s", account->why);
 	return ENOMEM;
 }
 

@@ -65,6 +65,7 @@ struct account {
 	const char *device; /**< NULL: none is open yet */
 	_Atomic uint64_t used[ACCOUNT_NB];
 	bool told[ACCOUNT_NB]; /**< that it may have no more, since it last got one */
+	char why[200]; /**< of the last refusal: "refused a QP: ..."; whoever asks clears it */
 };
 
 void accounts_init(struct accounts *accounts, const struct account_limits *limits);

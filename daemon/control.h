@@ -50,7 +50,7 @@ struct device {
 	struct claim claim;
 
 	/* drains.h */
-	bool is_drained;         /**< takes no programs and makes no QPs */
+	_Atomic bool is_drained; /**< takes no programs and makes no QPs; reports read it */
 	uint64_t drain_since_ns; /**< draining since then; 0 = not just now */
 	struct drain drain;
 	uint64_t drain_ms;      /**< how long the last one took */

@@ -41,6 +41,23 @@ find_device(const struct control *control, const char name[WEFT_NAME_LEN])
 	return NULL;
 }
 
+int
+device_refuse_drained(struct request *req, const struct device *device)
+{
+	if (req->client->control->ending)
+		snprintf(req->why, sizeof(req->why), "is drained: its daemon ends");
+	else
+		snprintf(req->why, sizeof(req->why),
+		         "is drained by an operator, until 'weftctl resume %s'", device->name);
+	return ESHUTDOWN;
+}
+
+bool
+device_is_drained(const void *device)
+{
+	return ((const struct device *)device)->is_drained;
+}
+
 /* Whether fd is the memory of this process, for reading and writing. */
 static bool
 is_memory_of(int fd, pid_t pid)
@@ -198,7 +215,7 @@ handle_open(struct request *req)
 	if (device->is_drained) {
 		event_tell(EVENT_LIMIT, device->name, "pid %d is refused: drained",
 		           (int)client->account.pid);
-		return ESHUTDOWN;
+		return device_refuse_drained(req, device);
 	}
 	if (req->fd >= 0 && !is_memory_of(req->fd, client->account.pid))
 		return EBADF;

@@ -45,8 +45,12 @@ send_away_clients(struct control *control, struct device *device)
 		struct client *client = container_of(link, struct client, link);
 
 		link = link->next;
-		if (client->device == device)
+		if (client->device != device)
+			continue;
+		if (control->ending)
 			client_destroy(client);
+		else
+			client_send_away(client, ECONNABORTED);
 	}
 }
 

@@ -249,6 +249,7 @@ run(struct daemon *d, const struct options *opt)
 		.report = {.nodes = &d->nodes,
 	                   .conf = conf,
 	                   .whose = whose_qp,
+	                   .is_drained = device_is_drained,
 	                   .clients = view_clients,
 	                   .clients_arg = &d->control},
 	};

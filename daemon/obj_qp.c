@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@ struct qp_op {
 	struct qp_init init;
 	struct ctl_qp_attr *attr; /* in: of modify; out: of query */
 	int err;
+	char why[sizeof(((struct request *)0)->why)]; /* modify was refused */
 };
 
 static void
@@ -52,6 +54,8 @@ modify_qp(void *arg, uint64_t now_ns)
 	struct qp_op *op = arg;
 
 	op->err = -qp_modify(op->q->qp, &op->attr->attr, op->attr->mask, now_ns);
+	if (op->err)
+		snprintf(op->why, sizeof(op->why), "%s", op->q->qp->nic->refusal);
 }
 
 static void
@@ -157,7 +161,7 @@ handle_create_qp(struct request *req)
 	if (!shm_qp_cap_ok(&msg->cap))
 		return EINVAL;
 	if (client->device->is_drained)
-		return ESHUTDOWN;
+		return device_refuse_drained(req, client->device);
 	err = obj_may_add(client, OBJ_QP);
 	if (!err && client->device->nb_qps >= CONTROL_MAX_QP_TOTAL)
 		err = account_refuse(&client->account, ACCOUNT_QPS,
@@ -223,6 +227,8 @@ handle_modify_qp(struct request *req)
 	if (!op.q)
 		return EINVAL;
 	worker_call(req->client->device->worker, modify_qp, &op);
+	if (op.err)
+		memcpy(req->why, op.why, sizeof(op.why));
 	return op.err;
 }
 

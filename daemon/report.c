@@ -88,9 +88,10 @@ json_nic(const struct report *report, uint32_t i)
 
 	worker_call(report->nodes->worker, copy_nic, &c);
 	return json_pack(
-		"{s:s, s:s, s:[o], s:o, s:o, s:i, s:i, s:I, s:s, s:s, s:s, s:i, s:i}", "name",
-		conf->name, "kind", "nic", "ports", json_port(&conf->port, c.is_down), "mac",
-		json_mac(c.mac), "gids", json_gids(&c), "mtu", (int)c.ip_mtu_bytes, "path_mtu",
+		"{s:s, s:s, s:[o], s:b, s:o, s:o, s:i, s:i, s:I, s:s, s:s, s:s, s:i, s:i}", "name",
+		conf->name, "kind", "nic", "ports", json_port(&conf->port, c.is_down), "drained",
+		report->is_drained && report->is_drained(c.nic->conf.owner), "mac", json_mac(c.mac),
+		"gids", json_gids(&c), "mtu", (int)c.ip_mtu_bytes, "path_mtu",
 		(int)mtu_bytes(c.active_mtu), "rate_bps", (json_int_t)conf->num.rate_bps,
 		"reliability", conf->bind.rel->info.name, "cc", conf->bind.cc->info.name, "lb",
 		conf->bind.lb->info.name, "qps", (int)c.nb_qps, "keys", (int)c.nb_keys);

@@ -39,6 +39,8 @@ struct report {
 	const struct conf *conf;
 	/** On the worker: which process has a QP, by its owner in qp_init. Optional. */
 	void (*whose)(const void *qp_owner, pid_t *pid, uid_t *uid);
+	/** From any thread: whether a NIC takes no programs, by its owner in nic_conf. Optional. */
+	bool (*is_drained)(const void *nic_owner);
 	/** From any thread: up to max connections, the oldest behind this number. Optional. */
 	uint32_t (*clients)(void *arg, uint64_t after, struct client_view *views, uint32_t max);
 	void *clients_arg;

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -87,6 +88,23 @@ run_request(struct request *req, size_t len)
 	if (!ops[hdr->op].handle)
 		return obj_destroy_handle(req, ops[hdr->op].kind);
 	return ops[hdr->op].handle(req);
+}
+
+/* The reason, if there is more to say than the errno. @return bytes of the answer. */
+static uint16_t
+refuse(struct request *req)
+{
+	struct ctl_refusal *refusal = &req->msg->refusal;
+	const char *limit = req->client->account.why;
+
+	if (!*req->why && !*limit)
+		return sizeof(refusal->hdr);
+	memset(refusal->why, 0, sizeof(refusal->why));
+	if (*req->why)
+		memcpy(refusal->why, req->why, sizeof(refusal->why));
+	else
+		snprintf(refusal->why, sizeof(refusal->why), "%s", limit);
+	return sizeof(*refusal);
 }
 
 /* @return false if the application does not take its answer. */
@@ -177,9 +195,10 @@ socket_ready(struct watch *watch, uint32_t events)
 		client_destroy(client);
 		return;
 	}
+	client->account.why[0] = '\0';
 	status = run_request(&req, (size_t)len);
 	buf.hdr.status = status;
-	buf.hdr.len = status == 0 ? ops[buf.hdr.op].answer_size : sizeof(buf.hdr);
+	buf.hdr.len = status == 0 ? ops[buf.hdr.op].answer_size : refuse(&req);
 	if (req.fd >= 0)
 		closer_put(closer, req.fd);
 	taken = answer(&req);
@@ -212,14 +231,13 @@ process_fd(int socket, pid_t pid)
 	return pidfd_open(pid, 0);
 }
 
-/* Nobody asked anything yet, and nothing will be answered but this. */
+/* Nothing more will be answered but this. */
 static void
-send_away(int fd, int err)
+say_end(int fd, int err)
 {
 	const struct ctl_hdr hdr = {.op = CTL_REFUSAL, .len = sizeof(hdr), .status = err};
 
 	(void)!send(fd, &hdr, sizeof(hdr), MSG_DONTWAIT | MSG_NOSIGNAL);
-	close(fd);
 }
 
 void
@@ -238,7 +256,8 @@ client_create(struct control *control, int fd)
 		if (err != EAGAIN) /* that was told */
 			log_warn("an application was sent away: %s", strerror(err));
 		lazy_free(client, sizeof(*client));
-		send_away(fd, err);
+		say_end(fd, err);
+		close(fd);
 		return;
 	}
 	client->control = control;
@@ -293,4 +312,11 @@ client_destroy(struct client *client)
 	control->nb_clients--;
 	lazy_free(client, sizeof(*client));
 	control_client_gone(control);
+}
+
+void
+client_send_away(struct client *client, int err)
+{
+	say_end(client->socket.fd, err);
+	client_destroy(client);
 }

@@ -75,6 +75,7 @@ struct request {
 	int out_fds[4];     /**< go with the answer */
 	bool out_close[4];  /**< and are closed then */
 	uint32_t nb_out_fds;
+	char why[sizeof(((struct ctl_refusal *)0)->why)]; /**< of a refusal; "" = errno says it */
 };
 
 /** Give a descriptor to the application; close tells that we do not keep it. */
@@ -82,6 +83,10 @@ void request_give_fd(struct request *req, int fd, bool close);
 
 /** Undo CTL_OPEN; the client's objects are gone. */
 void device_close(struct client *client);
+/** Refuse what a drained device does not do. @return ESHUTDOWN. */
+int device_refuse_drained(struct request *req, const struct device *device);
+/** From any thread: whether a NIC's owner takes no programs, see struct report. */
+bool device_is_drained(const void *device);
 
 /** A connection was made. Takes the socket. */
 void client_create(struct control *control, int fd);
@@ -89,6 +94,8 @@ void client_create(struct control *control, int fd);
 void client_look(struct client *client);
 /** It ends: everything is destroyed. */
 void client_destroy(struct client *client);
+/** The same, and it is told why: a positive errno, as with CTL_REFUSAL. */
+void client_send_away(struct client *client, int err);
 
 /* ---- handles ---- */
 

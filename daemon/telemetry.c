@@ -98,6 +98,8 @@ fill_dict(struct rte_tel_data *data, const json_t *object)
 			add_array(data, key, value);
 		} else if (json_is_integer(value)) {
 			rte_tel_data_add_dict_u64(data, key, (uint64_t)json_integer_value(value));
+		} else if (json_is_boolean(value)) {
+			rte_tel_data_add_dict_string(data, key, json_is_true(value) ? "yes" : "no");
 		} else {
 			snprintf(text, sizeof(text), "%s",
 			         json_is_string(value) ? json_string_value(value) : "");

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "advice.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum advice { ADVICE_SOCKET, ADVICE_DEVICE, ADVICE_GID, ADVICE_REGISTRATION, ADVICE_MODIFY };
+enum advice { ADVICE_SOCKET, ADVICE_DEVICE, ADVICE_GID, ADVICE_GRH, ADVICE_REGISTRATION };
 
 /** Whether this kind has not been told yet; now it is. */
 static bool
@@ -57,6 +58,16 @@ advice_gid(const struct weft *weft, uint32_t index)
 			weft->name, index, weft->info.nb_gids - 1);
 }
 
+void
+advice_grh(void)
+{
+	if (first(ADVICE_GRH))
+		client_log(
+			"an address without a GRH, which RoCE needs: choose a GID, with -g INDEX "
+			"for ibv_*_pingpong, -x INDEX for perftest; 'weft-run ibv_devinfo -v' "
+			"shows them");
+}
+
 /** Cause and remedy of a registration that was refused. */
 static const char *
 why_not_registered(const struct weft *weft, const struct client_region *region, int err)
@@ -77,7 +88,7 @@ why_not_registered(const struct weft *weft, const struct client_region *region, 
 		               ? "it is longer than max_mr_size of 'weft-run ibv_devinfo -v'; "
 		                 "register it in parts"
 		               : "memory, or what this program may have of the daemon, is used "
-		                 "up; free some, or raise the limit (the daemon's log names it)";
+		                 "up; free some, or raise the limit";
 	}
 	return strerror(-err);
 }
@@ -92,11 +103,11 @@ advice_registration(const struct weft *weft, const struct client_region *region,
 }
 
 void
-advice_modify(const struct weft *weft, uint32_t qpn, int err)
+advice_refusal(const char *name, enum ctl_op op, const char *why)
 {
-	if (err == -EINVAL && first(ADVICE_MODIFY))
-		client_log(
-			"%s: a change of QP 0x%06x was refused: the daemon's log says why (state, "
-			"attributes, GID index or path MTU)",
-			weft->name, qpn);
+	static _Atomic uint32_t told;
+
+	static_assert(CTL_NB <= 32, "a bit for each");
+	if (!(atomic_fetch_or(&told, 1u << op) & 1u << op))
+		client_log("%s %s", name, why);
 }

@@ -16,9 +16,12 @@ void advice_socket(const char *path, int err);
 void advice_device(const char *name, const char *known);
 /** The GID table ends before this index. */
 void advice_gid(const struct weft *weft, uint32_t index);
+/** An address without a GRH: no GID was chosen. */
+void advice_grh(void);
 /** A registration was refused with this negative errno. */
 void advice_registration(const struct weft *weft, const struct client_region *region, int err);
-/** A change of a QP was refused with this negative errno. */
-void advice_modify(const struct weft *weft, uint32_t qpn, int err);
+/** The daemon refused a request for a device with this reason: told once for each kind of request.
+ */
+void advice_refusal(const char *name, enum ctl_op op, const char *why);
 
 #endif

@@ -113,7 +113,8 @@ struct weft {
 	char name[WEFT_NAME_LEN + 1];
 	pthread_mutex_t ctl_lock; /**< one request at a time */
 
-	_Atomic bool dead;          /**< the daemon is gone */
+	_Atomic bool dead;          /**< the daemon is gone, or the device with it drained */
+	_Atomic bool drained;       /**< that is why, the daemon said */
 	_Atomic uint64_t looked_ns; /**< last look after the daemon of an idle poll */
 	bool told_fatal;
 	pthread_mutex_t obj_lock;  /**< guards what follows */
@@ -152,6 +153,9 @@ struct ctl_fds {
 	int recv[4];   /**< received ones, -1 behind the last; the caller owns them */
 };
 
+/** Room for the reason of a refusal. */
+#define CTL_WHY_BYTES sizeof(((struct ctl_refusal *)0)->why)
+
 /** Connect to a daemon's socket; timeout_ms bounds each later wait, 0 = none. */
 int ctl_connect(const char *path, uint32_t timeout_ms);
 
@@ -163,11 +167,12 @@ int ctl_connect(const char *path, uint32_t timeout_ms);
  * @param answer    size of the expected answer; 0 = its header will do.
  * @param fds       NULL = none in either direction.
  * @param nb_fds    descriptors that a granted answer must bring.
+ * @param[out] why  the daemon's reason if it refuses with one, else "".
  * @return          the daemon's errno, negative; -ENODEV if it is gone, -EPROTO if it talks
  * nonsense.
  */
 int ctl_exchange(int fd, enum ctl_op op, void *msg, size_t request, size_t answer,
-                 struct ctl_fds *fds, uint32_t nb_fds);
+                 struct ctl_fds *fds, uint32_t nb_fds, char why[CTL_WHY_BYTES]);
 /** The same on a device's connection; a daemon that is gone or talks nonsense is dead. */
 int ctl_call(struct weft *weft, enum ctl_op op, void *msg, size_t request, size_t answer,
              struct ctl_fds *fds, uint32_t nb_fds);
@@ -184,7 +189,7 @@ void *client_ring(const struct weft *weft, const struct shm_ring_loc *loc, size_
                   uint32_t min_slots, uint32_t min_stride);
 /** Whether the daemon still lives; a dead one is mourned. */
 bool client_alive(struct weft *weft);
-/** The daemon is gone: everybody who sleeps wakes up, polls flush. */
+/** The daemon, or the device, is gone: everybody who sleeps wakes up, polls flush. */
 void client_die(struct weft *weft);
 /** Treat a dead daemon's answer as success: what the object was made of went with it. */
 static inline int

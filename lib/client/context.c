@@ -70,6 +70,7 @@ attach(struct weft *weft, const struct search *search)
 {
 	union ctl_msg msg = {.open = {.version = WEFT_ABI_VERSION}};
 	struct ctl_fds fds = {.keep = 4};
+	char why[CTL_WHY_BYTES];
 	int err;
 
 	weft->ctl_fd = ctl_connect(search->path, 0);
@@ -88,8 +89,10 @@ attach(struct weft *weft, const struct search *search)
 		return err;
 	}
 	err = ctl_exchange(weft->ctl_fd, CTL_OPEN, &msg, sizeof(msg.open), sizeof(msg.opened), &fds,
-	                   3);
+	                   3, why);
 	close(fds.send);
+	if (*why)
+		advice_refusal(weft->name, CTL_OPEN, why);
 	if (err)
 		return err;
 	weft->info = msg.opened;
@@ -179,20 +182,41 @@ client_ring(const struct weft *weft, const struct shm_ring_loc *loc, size_t head
 	return weft->arena + loc->offset;
 }
 
+/** What comes next on the control socket. An answer that another thread waits for stays there. */
+static ssize_t
+peek(const struct weft *weft, struct ctl_hdr *hdr)
+{
+	return recv(weft->ctl_fd, hdr, sizeof(*hdr), MSG_PEEK | MSG_DONTWAIT);
+}
+
 bool
 client_alive(struct weft *weft)
 {
-	char byte;
+	struct ctl_hdr hdr;
 	ssize_t len;
 
 	if (atomic_load_explicit(&weft->dead, memory_order_relaxed))
 		return false;
-	/* An answer that another thread waits for stays in the queue. */
-	len = recv(weft->ctl_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-	if (len > 0 || (len < 0 && (errno == EAGAIN || errno == EINTR)))
+	len = peek(weft, &hdr);
+	if ((len == sizeof(hdr) && hdr.op != CTL_REFUSAL) ||
+	    (len < 0 && (errno == EAGAIN || errno == EINTR)))
 		return true;
 	client_die(weft);
 	return false;
+}
+
+/** Whether the daemon lives on, and has only sent us away: it said so last. */
+static bool
+was_drained(struct weft *weft)
+{
+	struct ctl_hdr hdr;
+	ssize_t len = peek(weft, &hdr);
+
+	/* If it did not read our request, that is told first. */
+	if (len < 0 && errno == ECONNRESET)
+		len = peek(weft, &hdr);
+	return atomic_load(&weft->drained) ||
+	       (len == sizeof(hdr) && hdr.op == CTL_REFUSAL && hdr.status == ECONNABORTED);
 }
 
 void
@@ -200,7 +224,9 @@ client_die(struct weft *weft)
 {
 	if (atomic_exchange(&weft->dead, true))
 		return;
-	client_log("%s: the daemon is gone; everything outstanding is flushed", weft->name);
+	client_log("%s: %s; everything outstanding is flushed", weft->name,
+	           was_drained(weft) ? "drained by an operator, who sent all programs away"
+	                             : "the daemon is gone");
 	/* Its ends are closed if it died. If it only talks nonsense, sleepers must wake up, too. */
 	shutdown(weft->events_fd, SHUT_RDWR);
 	pthread_mutex_lock(&weft->obj_lock);

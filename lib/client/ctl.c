@@ -5,6 +5,7 @@
 #include <sys/time.h>
 #include <sys/un.h>
 
+#include "advice.h"
 #include "client.h"
 
 int
@@ -106,9 +107,18 @@ answers(const struct ctl_hdr *hdr, enum ctl_op op)
 	return hdr->op == op || (hdr->op == CTL_REFUSAL && hdr->status > 0);
 }
 
+static void
+take_why(const union ctl_msg *got, size_t len, char why[CTL_WHY_BYTES])
+{
+	if (len != sizeof(got->refusal))
+		return;
+	memcpy(why, got->refusal.why, CTL_WHY_BYTES);
+	why[CTL_WHY_BYTES - 1] = '\0';
+}
+
 int
 ctl_exchange(int fd, enum ctl_op op, void *msg, size_t request, size_t answer, struct ctl_fds *fds,
-             uint32_t nb_fds)
+             uint32_t nb_fds, char why[CTL_WHY_BYTES])
 {
 	struct ctl_hdr *hdr = msg;
 	union ctl_msg got;
@@ -127,6 +137,7 @@ ctl_exchange(int fd, enum ctl_op op, void *msg, size_t request, size_t answer, s
 	ssize_t len;
 	int err;
 
+	*why = '\0';
 	*hdr = (struct ctl_hdr){.op = op, .len = (uint16_t)request};
 	if (fds)
 		memset(fds->recv, 0xff, sizeof(fds->recv));
@@ -145,6 +156,7 @@ ctl_exchange(int fd, enum ctl_op op, void *msg, size_t request, size_t answer, s
 		goto nonsense;
 	if (got.hdr.status > 0) {
 		drop_fds(fds);
+		take_why(&got, (size_t)len, why);
 		return -got.hdr.status;
 	}
 	if (nb_got < nb_fds || (answer && (size_t)len != answer))
@@ -161,12 +173,19 @@ int
 ctl_call(struct weft *weft, enum ctl_op op, void *msg, size_t request, size_t answer,
          struct ctl_fds *fds, uint32_t nb_fds)
 {
+	char why[CTL_WHY_BYTES] = "";
 	int err = -ENODEV;
 
 	if (!atomic_load(&weft->dead)) {
 		pthread_mutex_lock(&weft->ctl_lock);
-		err = ctl_exchange(weft->ctl_fd, op, msg, request, answer, fds, nb_fds);
+		err = ctl_exchange(weft->ctl_fd, op, msg, request, answer, fds, nb_fds, why);
 		pthread_mutex_unlock(&weft->ctl_lock);
+	}
+	if (*why)
+		advice_refusal(weft->name, op, why);
+	if (err == -ECONNABORTED) {
+		atomic_store(&weft->drained, true);
+		err = -ENODEV;
 	}
 	if (err == -EPROTO)
 		client_log("%s: the daemon's answer to request %d makes no sense; giving it up",

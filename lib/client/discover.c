@@ -72,6 +72,7 @@ static int
 ask(const char *path, client_visit *visit, void *arg, int *nb_daemons)
 {
 	static _Atomic bool told, told_full;
+	char why[CTL_WHY_BYTES];
 	union ctl_msg msg;
 	int fd = ctl_connect(path, ANSWER_MS), err;
 
@@ -79,7 +80,7 @@ ask(const char *path, client_visit *visit, void *arg, int *nb_daemons)
 		advice_socket(path, fd);
 		return fd;
 	}
-	err = ctl_exchange(fd, CTL_LIST, &msg, sizeof(msg.hdr), sizeof(msg.list), NULL, 0);
+	err = ctl_exchange(fd, CTL_LIST, &msg, sizeof(msg.hdr), sizeof(msg.list), NULL, 0, why);
 	close(fd);
 	if (err == -EAGAIN) {
 		++*nb_daemons;

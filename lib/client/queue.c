@@ -223,7 +223,6 @@ client_qp_modify(struct weft_qp *qp, const struct shm_qp_attr *attr, uint32_t ma
 		err = ctl_call(qp->weft, CTL_MODIFY_QP, &msg, sizeof(msg), 0, NULL, 0);
 		if (!err && (mask & SHM_QP_STATE))
 			qp->state = attr->state;
-		advice_modify(qp->weft, qp->qpn, err);
 		return err;
 	}
 	/*

@@ -2,6 +2,7 @@
 #include "gid.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool
@@ -33,6 +34,17 @@ gid_has_ip(const struct gid_table *t, const struct ip_addr *ip)
 		if (memcmp(&t->entry[i].ip, ip, sizeof(*ip)) == 0)
 			return true;
 	return false;
+}
+
+const char *
+gid_indices_text(const struct gid_table *t, char *text, size_t size)
+{
+	size_t len = 0;
+
+	for (uint32_t i = 0; i < t->nb_used && len < size; i++)
+		if (gid_at(t, i))
+			len += (size_t)snprintf(text + len, size - len, "%s%u", len ? ", " : "", i);
+	return text;
 }
 
 static bool

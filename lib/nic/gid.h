@@ -56,6 +56,9 @@ vlan_id(uint16_t tci)
 /** fe80::/64 with the MAC as EUI-64, untagged. Source: RFC 4291, appendix A. */
 struct gid gid_link_local(const uint8_t mac[6]);
 
+/** Indices in use, "0, 1, 3", as many as there is room for. @return text. */
+const char *gid_indices_text(const struct gid_table *t, char *text, size_t size);
+
 /** NULL if the table has no such address. */
 const struct gid *gid_find(const struct gid_table *t, const struct ip_addr *ip, uint16_t vlan);
 

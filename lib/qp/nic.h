@@ -167,6 +167,7 @@ struct nic {
 	struct pkt_queue loop; /**< frames to the own MAC: received at the next turn */
 	struct batch *batch;   /**< packets, copies and completions of the present burst */
 	struct nic_stats stats;
+	char refusal[248];     /**< of the last change of a QP that was refused: cause and remedy */
 	uint64_t now_ns;       /**< of the present turn */
 	struct slab_set slabs; /**< what QPs lease, and they themselves */
 	uint64_t trim_ns;      /**< when to look for unused memory */

@@ -2,6 +2,7 @@
 #include "path.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "batch.h"
@@ -46,6 +47,29 @@ path_is_valid(const struct nic *nic, const struct shm_av *av)
 	memcpy(dst.b, av->dgid, sizeof(dst.b));
 	return src && !ip_addr_is_unspecified(&dst) && !is_multicast(&dst) &&
 	       ip_addr_is_ipv4(&src->ip) == ip_addr_is_ipv4(&dst);
+}
+
+void
+path_explain(const struct nic *nic, const struct shm_av *av, char *why, size_t size)
+{
+	const struct gid *src = gid_at(&nic->gids, av->sgid_index);
+	char own[IP_ADDR_TEXT], peer[IP_ADDR_TEXT], used[64];
+	struct ip_addr dst;
+
+	memcpy(dst.b, av->dgid, sizeof(dst.b));
+	if (!src)
+		snprintf(why, size, "there is no GID %u; there are %s (see 'ibv_devinfo -v')",
+		         av->sgid_index, gid_indices_text(&nic->gids, used, sizeof(used)));
+	else if (ip_addr_is_unspecified(&dst))
+		snprintf(why, size,
+		         "the peer's GID is all zero: the peer must choose one and send it");
+	else if (is_multicast(&dst))
+		snprintf(why, size, "the peer's GID %s is a multicast address",
+		         ip_addr_text(&dst, peer));
+	else
+		snprintf(why, size,
+		         "GID %u is %s, and the peer's %s: choose both of IPv4 or both of IPv6",
+		         av->sgid_index, ip_addr_text(&src->ip, own), ip_addr_text(&dst, peer));
 }
 
 int

@@ -13,6 +13,8 @@
 
 /** Whether an address vector names a usable source and destination. */
 bool path_is_valid(const struct nic *nic, const struct shm_av *av);
+/** Why it does not, and what to do about it: a sentence. */
+void path_explain(const struct nic *nic, const struct shm_av *av, char *why, size_t size);
 
 /**
  * Lay out the outer headers towards an address vector. The neighbour is asked for at once.

@@ -2,6 +2,7 @@
 #include "qp.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "batch.h"
@@ -14,6 +15,7 @@
 #include "psn.h"
 #include "req.h"
 #include "state.h"
+#include "view.h"
 #include "wr.h"
 
 /* What a QP starts from, and comes back to by a change to RESET. */
@@ -193,17 +195,29 @@ to_rts(struct qp *qp, uint64_t now_ns)
 	qp->rel_ops->start(qp->rel, now_ns);
 }
 
+static void
+refuse(struct qp *qp, uint8_t to, const char *why)
+{
+	struct nic *nic = qp->nic;
+
+	snprintf(nic->refusal, sizeof(nic->refusal),
+	         "refused to change QP 0x%06x from %s to %s: %s", qp->qpn, qp_state_text(qp->state),
+	         to < SHM_QPS_NB ? qp_state_text(to) : "nothing", why);
+	log_info("%s %s", nic->conf.name, nic->refusal);
+}
+
 /* Everything that can fail, before anything is changed. */
 static int
 prepare(struct qp *qp, const struct shm_qp_attr *attr, uint32_t mask, uint64_t now_ns)
 {
 	const char *why = state_check(qp->type, qp->state, attr, mask, qp->nic->active_mtu);
 	int rc = why ? -EINVAL : 0;
+	char path[192];
 
 	if (!why && (mask & SHM_QP_AV) && !path_is_valid(qp->nic, &attr->av)) {
 		rc = -EINVAL;
-		why = "no such GID index, or no source for the peer's GID (see "
-		      "'ibv_devinfo -v')";
+		path_explain(qp->nic, &attr->av, path, sizeof(path));
+		why = path;
 	}
 	if (!why && (mask & SHM_QP_MAX_DEST_RD_ATOMIC)) {
 		rc = lease_res_resize(qp, attr->max_dest_rd_atomic);
@@ -214,8 +228,7 @@ prepare(struct qp *qp, const struct shm_qp_attr *attr, uint32_t mask, uint64_t n
 		why = "too many neighbours";
 	}
 	if (rc)
-		log_info("%s: QP 0x%06x in state %u: change to %u refused: %s", qp->nic->conf.name,
-		         qp->qpn, qp->state, mask & SHM_QP_STATE ? attr->state : qp->state, why);
+		refuse(qp, mask & SHM_QP_STATE ? attr->state : qp->state, why);
 	return rc;
 }
 

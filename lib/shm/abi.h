@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 /** Both ends must speak the same version; it changes with any change here or in abi_ctl.h. */
-#define WEFT_ABI_VERSION 5
+#define WEFT_ABI_VERSION 6
 
 /* ---- limits: what query_device states, and what the daemon enforces ---- */
 #define WEFT_MAX_QP 131072               /**< per client: one doorbell bit each */

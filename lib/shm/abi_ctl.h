@@ -7,8 +7,8 @@
 /*
  * The control socket: a request, then its answer; fds by SCM_RIGHTS.
  *
- * A request and a granted answer have exactly the size of their struct; a refusal may be the header
- * alone.
+ * A request and a granted answer have exactly the size of their struct; a refusal is the header
+ * alone, or a ctl_refusal.
  */
 
 enum ctl_op {
@@ -47,7 +47,8 @@ enum ctl_op {
 
 /**
  * The op of a header that nobody asked for, in place of all answers, then the end: the daemon
- * serves no more connections of this user (status EAGAIN), or is short of memory.
+ * serves no more connections of this user (status EAGAIN), is short of memory, or an operator has
+ * drained the device (ECONNABORTED).
  */
 #define CTL_REFUSAL 0xffffu
 
@@ -56,6 +57,12 @@ struct ctl_hdr {
 	uint16_t op;    /**< enum ctl_op; an answer repeats the request's */
 	uint16_t len;   /**< of the whole message, bytes */
 	int32_t status; /**< answers: 0 or an errno, positive */
+};
+
+/** An answer that refuses, and tells why. */
+struct ctl_refusal {
+	struct ctl_hdr hdr;
+	char why[248]; /**< of the device named before it: "is drained ...", "refused a QP: ..." */
 };
 
 struct ctl_handle {
@@ -197,6 +204,7 @@ struct ctl_qp_attr {
 /** Any message fits. */
 union ctl_msg {
 	struct ctl_hdr hdr;
+	struct ctl_refusal refusal;
 	struct ctl_handle handle;
 	struct ctl_list list;
 	struct ctl_open open;

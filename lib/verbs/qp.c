@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advice.h"
 #include "shim.h"
 #include "wqe.h"
 
@@ -122,6 +123,8 @@ int
 shim_av(const struct ibv_ah_attr *attr, struct shm_av *av)
 {
 	/* RoCE has no address without a GRH. Source: IBA vol. 1, annex A17. */
+	if (!attr->is_global)
+		advice_grh();
 	if (!attr->is_global || attr->port_num > 1)
 		return -EINVAL;
 	*av = (struct shm_av){

@@ -49,6 +49,15 @@ ctl drain $dev1
 says 0 "an idle NIC" "^weft1: drained after [0-9]+ ms, nothing was cut off"
 ! (run_for 20 ibv_rc_pingpong -d $dev1 -g "$gid1" -p $((e2e_port + 1))) >"$e2e_dir/client" 2>&1
 verdict $? "a drained NIC takes no program" "$(tail -n 1 "$e2e_dir/client")"
+ctl nodes
+says 0 "it is shown as drained" '^weft1 +nic +ring:b drained$'
+! grep '^weft0.*drained' "$e2e_dir/client"
+verdict $? "and it alone"
+ctl -j nodes
+python3 -c 'import json, sys
+d = {n["name"]: n.get("drained") for n in json.load(open(sys.argv[1]))["nodes"]}
+sys.exit(d != {"weft0": False, "weft1": True, "sw0": None})' "$e2e_dir/client"
+verdict $? "also in JSON"
 (run ibv_devinfo -d $dev0) >"$e2e_dir/client" 2>&1
 verdict $? "the other one does"
 ctl resume $dev1
@@ -62,6 +71,8 @@ grep -qE "^weft0: .* 0 sends of 0 QPs from before|^weft0: .* nothing was cut off
 verdict $? "what was posted before is done"
 ends "$client_pid"
 verdict $? "programs are sent away"
+grep -q '^weft: weft1: drained by an operator' "$e2e_dir/bw" && ! grep -q 'daemon is gone' "$e2e_dir/bw"
+verdict $? "and told that it was a drain" "$(grep '^weft: ' "$e2e_dir/bw" | tail -n 1)"
 e2e_stop "$server_pid"
 ctl --past events
 says 0 "told as events" 'drain +weft1: draining: [0-9]+ sends of'

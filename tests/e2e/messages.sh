@@ -34,7 +34,7 @@ while IFS='|' read -r situation cause remedy; do
 done <<'ROWS'
 device|no device nothing0|there are weft0, weft1
 gid|weft0: no GID index 200|ibv_devinfo -v
-path|a change of QP 0x[0-9a-f]* was refused|the daemon's log says why
+path|weft0 refused to change QP 0x[0-9a-f]* from INIT to RTR: there is no GID 200|there are 0, 1 \(see 'ibv_devinfo -v'
 unmapped|is not registered: not all of it is mapped|register what the program has allocated
 rights|is not registered: remote writes|need local write access
 ROWS
@@ -45,13 +45,32 @@ while IFS='|' read -r situation cause remedy; do
 	refused "$situation" || cause='misuse failed'
 	says "$e2e_dir/weftd" "$cause" "$remedy" "$situation, in the log"
 done <<'ROWS'
-path|refused: no such GID index|ibv_devinfo -v
+path|from INIT to RTR: there is no GID 200|ibv_devinfo -v
 unreachable|no neighbour answers for the peer's address|is the address right
 silent|no answer in time|is its program alive
 no_receives|the peer posts no receives|post receives sooner
 wrong_key|the peer refused access|check rkey, range and access flags
 wrong_key|as responder: rkey, bounds or access|check rkey, range and access flags
 ROWS
+
+# ---- GIDs ----
+# pingpong_fails GID0 GID1: the server is the first to notice, and its words are in server
+pingpong_fails() {
+	next_port
+	! both 20 ibv_rc_pingpong -d $dev0 $1 -p $e2e_port -n 5 -- \
+		ibv_rc_pingpong -d $dev1 $2 -p $e2e_port -n 5 127.0.0.1
+}
+pingpong_fails '' ''
+says "$e2e_dir/server" 'without a GRH, which RoCE needs' 'choose a GID, with -g INDEX' "no GID"
+pingpong_fails '-g 0' "-g $gid1"
+says "$e2e_dir/server" "weft0 refused to change .* from INIT to RTR: GID 0 is fe80:[^ ]*, and the peer's 10.77.0.2:" \
+	'choose both of IPv4 or both of IPv6' "GIDs of two kinds"
+
+# ---- drained ----
+"$WEFTCTL" drain $dev1 >/dev/null
+(run ibv_devinfo -d $dev1) >"$e2e_dir/client" 2>&1
+says "$e2e_dir/client" 'weft: weft1 is drained by an operator' "until 'weftctl resume weft1'" "a drained NIC"
+"$WEFTCTL" resume $dev1 >/dev/null
 
 # ---- no permission ----
 # as_nobody PROGRAM ARGS...

@@ -25,6 +25,7 @@ e2e_start
 pair ib_write_bw -s 65536 -n 500
 telemetry /weft/nodes 'd == ["weft0", "weft1", "sw0"]' "nodes"
 telemetry /weft/node,weft0 'd["reliability"] == "gbn" and any("10.77.0.1" in g for g in d["gids"])' "a NIC"
+telemetry /weft/node,weft0 'd["drained"] == "no"' "whether a NIC is drained"
 telemetry /weft/node,sw0 'len(d["ports"]) == 2 and d["ports"][0] == "ring:a up"' "a switch"
 telemetry /weft/counters,weft1 'd["tx_packets"] > 1000 and "out_of_sequence" in d' "counters of a NIC"
 telemetry /weft/counters,sw0/1 'd["rx_packets"] > 1000' "counters of a port"

@@ -41,7 +41,6 @@ show_ports(const json_t *ports)
 		printf(" %s%s", text(port, "port"),
 		       strcmp(text(port, "link"), "down") == 0 ? " down" : "");
 	}
-	printf("\n");
 }
 
 static void
@@ -79,6 +78,7 @@ show_nodes(const json_t *line, bool is_first, bool all)
 	{
 		printf("%-12s %-6s ", text(node, "name"), text(node, "kind"));
 		show_ports(json_object_get(node, "ports"));
+		printf("%s\n", json_is_true(json_object_get(node, "drained")) ? " drained" : "");
 		if (strcmp(text(node, "kind"), "nic") == 0)
 			show_nic(node);
 	}
@@ -230,6 +230,8 @@ show_drain(const json_t *line, bool is_first, bool all)
 
 	(void)all;
 	if (is_first) {
+		if (json_array_size(json_object_get(line, "draining")) == 0)
+			printf("there is no NIC to drain\n");
 		json_array_foreach(json_object_get(line, "draining"), i, nic)
 			printf("%s: draining\n", json_string_value(nic));
 		fflush(stdout);
@@ -257,6 +259,8 @@ show_resume(const json_t *line, bool is_first, bool all)
 
 	(void)is_first;
 	(void)all;
+	if (json_array_size(json_object_get(line, "resumed")) == 0)
+		printf("there is no NIC to resume\n");
 	json_array_foreach(json_object_get(line, "resumed"), i, nic)
 		printf("%s: takes programs again\n", json_string_value(nic));
 }

@@ -48,17 +48,18 @@ keep_line(enum log_level level, const char *line)
 	strcpy(last_line, line);
 }
 
-/* What a program is told is EINVAL: the log says the rest. */
+/* What a program gets is EINVAL: the log, and a line for its user, say the rest. */
 Test(qp_modify, a_refusal_is_logged_with_its_reason)
 {
 	static const struct {
 		uint8_t state, path_mtu, gid;
 		const char *why;
 	} rows[] = {
-		{SHM_QPS_RTS, 3, 1, "no way leads there"},
-		{SHM_QPS_RTR, 6, 1, "path MTU"},
-		{SHM_QPS_RTR, 3, 99, "GID"},
-		{SHM_QPS_RTR, 3, 0, "GID"}, /* of IPv6, to an IPv4 one */
+		{SHM_QPS_RTS, 3, 1, "from INIT to RTS: no way leads there from this state"},
+		{SHM_QPS_RTR, 6, 1, "from INIT to RTR: path MTU is none, or above the NIC's"},
+		{SHM_QPS_RTR, 3, 99,
+	         "from INIT to RTR: there is no GID 99; there are 0, 1, 2 (see 'ibv_devinfo -v')"},
+		{SHM_QPS_RTR, 3, 0, "and the peer's 10.0.0.2: choose both of IPv4 or both of IPv6"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -73,8 +74,10 @@ Test(qp_modify, a_refusal_is_logged_with_its_reason)
 		log_fn = keep_line;
 		last_line[0] = '\0';
 		cr_expect_eq(app_to(&p.qp[0], &attr, rows[i].state), -EINVAL);
-		cr_expect(strstr(last_line, "refused: ") && strstr(last_line, rows[i].why),
-		          "row %zu: '%s'", i, last_line);
+		cr_expect(strstr(last_line, rows[i].why), "row %zu: '%s'", i, last_line);
+		cr_expect(strstr(last_line, p.w.nic[0]->refusal) &&
+		                  !strncmp(p.w.nic[0]->refusal, "refused to change QP 0x", 23),
+		          "row %zu: '%s'", i, p.w.nic[0]->refusal);
 		log_fn = NULL;
 		pair_close(&p);
 	}
