@@ -87,6 +87,8 @@ take_word(struct bell_client *client, uint32_t word, uint32_t first, struct take
 	uint64_t rung =
 		atomic_exchange_explicit(&client->page->bits[word], 0, memory_order_acquire);
 	uint64_t bits = rung >> first << first;
+	struct qp *qps[BELL_TURN_BITS];
+	uint32_t nb_qps = 0;
 
 	for (; bits; bits &= bits - 1) {
 		uint32_t bit = word * 64 + (uint32_t)__builtin_ctzll(bits);
@@ -96,9 +98,10 @@ take_word(struct bell_client *client, uint32_t word, uint32_t first, struct take
 			break;
 		}
 		if (client->qps[bit])
-			qp_doorbell(client->qps[bit], now_ns);
+			qps[nb_qps++] = client->qps[bit];
 		take->nb++;
 	}
+	qp_doorbells(qps, nb_qps, now_ns);
 	bits |= rung & ((UINT64_C(1) << first) - 1);
 	if (bits)
 		atomic_fetch_or_explicit(&client->page->bits[word], bits, memory_order_relaxed);

@@ -32,6 +32,14 @@ keytab_home(const struct keytab *t, uint32_t key)
 	return (uint32_t)(((uint64_t)(key * UINT32_C(0x9e3779b1)) * ((uint64_t)t->mask + 1)) >> 32);
 }
 
+/** Bring the place where a key's search begins nearer. */
+static inline void
+keytab_prefetch(const struct keytab *t, uint32_t key)
+{
+	if (t->slots)
+		__builtin_prefetch(&t->slots[keytab_home(t, key)]);
+}
+
 /** The object under a key; NULL if there is none. */
 static inline void *
 keytab_get(const struct keytab *t, uint32_t key)

@@ -337,3 +337,16 @@ qp_doorbell(struct qp *qp, uint64_t now_ns)
 	else if (req_has_work(qp))
 		sched_wake(&qp->nic->sched, &qp->sched, now_ns);
 }
+
+void
+qp_doorbells(struct qp *const *qps, uint32_t n, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < n; i++)
+		qp_prefetch(qps[i], QP_SEND);
+	for (uint32_t i = 0; i < n; i++) {
+		__builtin_prefetch(qps[i]->sq.ring);
+		__builtin_prefetch(wq_slot(&qps[i]->sq, qps[i]->sq_open));
+	}
+	for (uint32_t i = 0; i < n; i++)
+		qp_doorbell(qps[i], now_ns);
+}

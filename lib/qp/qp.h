@@ -130,9 +130,10 @@ struct rd_res {
 static_assert(sizeof(struct rd_res) == 32, "two in a cache line");
 
 /**
- * A QP. In the order of use: what a packet of either kind touches, then the requester, then the
- * responder, then what only control and failures need. The states of the engines follow behind it
- * in the same block of memory. What only a QP with work has is leased (lease.h).
+ * A QP. What is used together lies together (qp_prefetch): what every packet touches, the
+ * responder, the requester, the path, and what only control and failures need. The states of the
+ * engines follow behind it in the same block of memory. What only a QP with work has is leased
+ * (lease.h).
  */
 struct qp {
 	struct nic *nic;
@@ -163,24 +164,38 @@ struct qp {
 	struct rel_head *rel;
 	struct cc_head *cc;
 	struct lb_head *lb;
-	struct rel_qp rel_qp;
 
-	struct sched_ent sched; /**< with work to send */
-	struct list resp_link;  /**< in nic.resp_qps, of its client's group */
-	struct list done_link;  /**< in nic.done_qps, of its client's group */
-	struct wheel_timer timer;
+	/* who may send to it */
 	struct shm_qp_attr attr;
-
-	/* path, from RTR on */
 	struct ip_addr peer_ip, own_ip;
-	uint16_t own_vlan;         /**< VLAN ID of own_ip; 0 = untagged */
-	struct neigh *neigh;       /**< UD: of the last destination */
-	uint32_t neigh_generation; /**< of the path's MAC */
-	uint32_t max_inline;       /**< bytes of a send in the queue itself */
-	uint64_t neigh_wait_ns;    /**< the MAC is waited for until then; 0 = not now */
-	struct wire_path path;
+	uint16_t own_vlan; /**< VLAN ID of own_ip; 0 = untagged */
+
+	/* responder */
+	struct list resp_link; /**< in nic.resp_qps, of its client's group */
+	struct cq *recv_cq;
+	struct srq *srq;
+	struct wq rq;
+	struct recv_wr *recv; /**< leased: taken for the message that comes; NULL = none is */
+	struct resp *fifo;    /**< leased: RESP_FIFO_LEN; NULL = nothing waits */
+	uint32_t fifo_head, fifo_tail;
+	uint32_t msn;       /**< messages completed, 24 bits */
+	uint32_t rx_op;     /**< OPF_SEND or OPF_WRITE inside a message, else 0 */
+	uint64_t rx_va;     /**< WRITE: next byte */
+	uint64_t rx_left;   /**< WRITE: bytes still to come */
+	uint64_t rx_length; /**< bytes of the message so far */
+	uint32_t rx_rkey;
+	uint32_t nb_res;          /**< entries of res, at least attr.max_dest_rd_atomic */
+	struct mr_reach reach_in; /**< of the last payload placed */
+	struct rd_res *res;       /**< leased with the first READ or atomic, until RESET */
+	uint32_t res_next;
+	/** Slabs of nic.slabs, by what is leased from them. */
+	uint8_t wrs_slab, recv_slab, res_slab;
 
 	/* requester */
+	struct rel_qp rel_qp;
+	struct sched_ent sched; /**< with work to send */
+	struct wheel_timer timer;
+	struct list done_link; /**< in nic.done_qps, of its client's group */
 	struct cq *send_cq;
 	struct wq sq;
 	uint8_t *wrs; /**< leased: private copies, see wr_at; NULL = no request is open */
@@ -204,25 +219,12 @@ struct qp {
 	uint64_t rtt_psn, rtt_sent_ns; /**< packet being timed; rtt_sent_ns 0 = none */
 	struct mr_reach reach_out;     /**< of the last payload taken */
 
-	/* responder */
-	struct cq *recv_cq;
-	struct srq *srq;
-	struct wq rq;
-	struct recv_wr *recv; /**< leased: taken for the message that comes; NULL = none is */
-	struct resp *fifo;    /**< leased: RESP_FIFO_LEN; NULL = nothing waits */
-	uint32_t fifo_head, fifo_tail;
-	uint32_t msn;       /**< messages completed, 24 bits */
-	uint32_t rx_op;     /**< OPF_SEND or OPF_WRITE inside a message, else 0 */
-	uint64_t rx_va;     /**< WRITE: next byte */
-	uint64_t rx_left;   /**< WRITE: bytes still to come */
-	uint64_t rx_length; /**< bytes of the message so far */
-	uint32_t rx_rkey;
-	uint32_t nb_res;          /**< entries of res, at least attr.max_dest_rd_atomic */
-	struct mr_reach reach_in; /**< of the last payload placed */
-	struct rd_res *res;       /**< leased with the first READ or atomic, until RESET */
-	uint32_t res_next;
-	/** Slabs of nic.slabs, by what is leased from them. */
-	uint8_t wrs_slab, recv_slab, res_slab;
+	/* path, from RTR on */
+	struct neigh *neigh;       /**< UD: of the last destination */
+	uint32_t neigh_generation; /**< of the path's MAC */
+	uint32_t max_inline;       /**< bytes of a send in the queue itself */
+	uint64_t neigh_wait_ns;    /**< the MAC is waited for until then; 0 = not now */
+	struct wire_path path;
 
 	/* cold */
 	uint8_t own_slab;      /**< that it lies in itself */
@@ -250,6 +252,9 @@ struct qp {
 #define QP_ENGINES_OFFSET                                                                          \
 	((sizeof(struct qp) + ENGINE_STATE_ALIGN - 1) & ~(size_t)(ENGINE_STATE_ALIGN - 1))
 
+/** So many bytes of the engines' states are asked for beforehand. */
+#define QP_ENGINES_PREFETCH 192
+
 /** The transport bits of a QP's opcodes. */
 static inline uint8_t
 qp_transport(const struct qp *qp)
@@ -274,14 +279,41 @@ qp_respond(struct qp *qp)
 	turns_add(&qp->nic->resp_qps, &qp_client(qp)->resp, &qp->resp_link);
 }
 
-/** Bring what a packet will touch nearer; NULL does nothing. */
+/** What a QP's memory is asked for beforehand for. */
+enum qp_use {
+	QP_REQUEST, /**< a request came */
+	QP_ANSWER,  /**< an acknowledgement or a READ response came */
+	QP_SEND     /**< it was rung, or has its turn */
+};
+
+/** Bring the lines of the members [from, to) nearer. */
 static inline void
-qp_prefetch(const struct qp *qp)
+qp_prefetch_lines(const struct qp *qp, size_t from, size_t to)
 {
-	if (!qp)
-		return;
-	for (size_t off = 0; off < offsetof(struct qp, res); off += 64)
+	for (size_t off = from & ~(size_t)63; off < to; off += 64)
 		__builtin_prefetch((const char *)qp + off);
+}
+
+/** Bring what will be touched nearer, the engines' states too. */
+static inline void
+qp_prefetch(const struct qp *qp, enum qp_use use)
+{
+	qp_prefetch_lines(qp, 0, offsetof(struct qp, resp_link));
+	if (use == QP_REQUEST)
+		qp_prefetch_lines(qp, offsetof(struct qp, resp_link), offsetof(struct qp, rel_qp));
+	else
+		qp_prefetch_lines(qp, offsetof(struct qp, rel_qp), offsetof(struct qp, neigh));
+	if (use == QP_SEND)
+		qp_prefetch_lines(qp, offsetof(struct qp, neigh), offsetof(struct qp, own_slab));
+	qp_prefetch_lines(qp, QP_ENGINES_OFFSET, QP_ENGINES_OFFSET + QP_ENGINES_PREFETCH);
+}
+
+/** Of a QP that is near: bring what completions touch nearer. */
+static inline void
+qp_prefetch_cqs(const struct qp *qp)
+{
+	__builtin_prefetch(qp->send_cq);
+	__builtin_prefetch(qp->recv_cq);
 }
 
 /** What a QP is made of. The rings are laid out and zeroed by the caller, who keeps them. */
@@ -318,6 +350,8 @@ int qp_modify(struct qp *qp, const struct shm_qp_attr *attr, uint32_t mask, uint
 void qp_query(const struct qp *qp, struct shm_qp_attr *attr, char *reason, uint32_t size);
 /** The application rang: new work requests, or receives to flush. */
 void qp_doorbell(struct qp *qp, uint64_t now_ns);
+/** Doorbells of n QPs: the memory of all is asked for before the first is looked at. */
+void qp_doorbells(struct qp *const *qps, uint32_t n, uint64_t now_ns);
 
 struct srq *srq_create(struct nic *nic, uint32_t pd, struct shm_wq *ring, uint32_t nb_slots,
                        uint32_t max_wr, uint32_t max_sge, uint64_t cookie, void *owner);

@@ -172,11 +172,10 @@ rx_other(struct nic *nic, const struct pkt *p, enum wire_kind kind, enum wire_ba
 	}
 }
 
-/* Read the headers of a burst, and ask for the QPs' memory while the next is read. */
+/* Read the headers of a burst, and ask for the places where its QPs are found. */
 static uint32_t
 parse_all(struct nic *nic, struct pkt **pkts, uint32_t n, struct rx_pkt *rx, uint64_t now_ns)
 {
-	const struct qp *last = NULL;
 	uint32_t nb = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -194,15 +193,27 @@ parse_all(struct nic *nic, struct pkt **pkts, uint32_t n, struct rx_pkt *rx, uin
 			continue;
 		}
 		r->pkt = pkts[i];
-		r->qp = last && last->qpn == r->w.dest_qpn ? rx[nb - 1].qp
-		                                           : qp_find(nic, r->w.dest_qpn);
-		if (r->qp != last)
-			qp_prefetch(r->qp);
-		last = r->qp;
+		keytab_prefetch(&nic->qps, r->w.dest_qpn);
 		nb++;
 	}
 	nic->stats.rx_packets += n;
 	return nb;
+}
+
+/* Find the QPs of a burst, and ask for their memory. */
+static void
+find_all(const struct nic *nic, struct rx_pkt *rx, uint32_t nb)
+{
+	for (uint32_t i = 0; i < nb; i++) {
+		if (i && rx[i].w.dest_qpn == rx[i - 1].w.dest_qpn) {
+			rx[i].qp = rx[i - 1].qp;
+			continue;
+		}
+		rx[i].qp = qp_find(nic, rx[i].w.dest_qpn);
+		if (rx[i].qp)
+			qp_prefetch(rx[i].qp,
+			            rx[i].w.op->flags & OPF_REQUEST ? QP_REQUEST : QP_ANSWER);
+	}
 }
 
 void
@@ -214,7 +225,10 @@ stack_rx(struct nic *nic, struct pkt **pkts, uint32_t n, uint64_t now_ns)
 	assert(n <= STACK_BURST);
 	nic->now_ns = now_ns;
 	nb = parse_all(nic, pkts, n, rx, now_ns);
+	find_all(nic, rx, nb);
 	for (uint32_t i = 0; i < nb; i++) {
+		if (i + 1 < nb && rx[i + 1].qp && rx[i + 1].qp != rx[i].qp)
+			qp_prefetch_cqs(rx[i + 1].qp);
 		if (!batch_in_fits(nic->batch))
 			batch_flush_in(nic);
 		rx_roce(nic, &rx[i], now_ns);

@@ -82,7 +82,7 @@ plan_turns(struct nic *nic, uint32_t max, uint64_t now_ns)
 	while (room(nic, max) && (e = sched_next(&nic->sched, now_ns))) {
 		next = sched_peek(&nic->sched);
 		if (next)
-			qp_prefetch(container_of(next, struct qp, sched));
+			qp_prefetch(container_of(next, struct qp, sched), QP_SEND);
 		plan_turn(container_of(e, struct qp, sched), max, now_ns);
 	}
 }

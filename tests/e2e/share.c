@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * share DEVICE PEER QPS BYTES DEPTH MS: a program with so many connected QPs from one device to the
- * other, each with DEPTH WRITEs of BYTES outstanding all the time. It says "ready", waits for its
- * input to end, and after MS milliseconds prints how many bytes were written since, and the time in
- * ns that process $WEFTD_PID has had of the machine's cores meanwhile.
+ * share DEVICE PEER QPS[/CONNECTED] BYTES DEPTH MS: a program with so many connected QPs from one
+ * device to the other, QPS of them, spread evenly, with DEPTH WRITEs of BYTES outstanding all the
+ * time. It says "ready", waits for its input to end, and after MS milliseconds prints how many
+ * bytes were written since, and the time in ns that process $WEFTD_PID has had of the machine's
+ * cores meanwhile.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 
 #define BUFFER (1u << 20)
 #define GID_INDEX 1 /* the first address of the conf */
-#define MAX_QPS 4096
+#define MAX_QPS 16384
 
 struct side {
 	struct ibv_context *ctx;
@@ -27,7 +28,7 @@ struct side {
 };
 
 static struct side sides[2];
-static uint32_t nb_qps, bytes, depth;
+static uint32_t nb_active, nb_qps, bytes, depth;
 
 static void
 open_side(struct side *s, const char *device)
@@ -39,7 +40,7 @@ open_side(struct side *s, const char *device)
 	s->ctx = verbs_open(device);
 	must(s->ctx && ibv_query_gid(s->ctx, 1, GID_INDEX, &s->gid) == 0);
 	s->pd = ibv_alloc_pd(s->ctx);
-	s->cq = ibv_create_cq(s->ctx, (int)(nb_qps * depth), NULL, NULL, 0);
+	s->cq = ibv_create_cq(s->ctx, (int)(nb_active * depth), NULL, NULL, 0);
 	must(s->pd && s->cq);
 	s->mr = ibv_reg_mr(s->pd, buffer, BUFFER, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	must(s->mr);
@@ -143,10 +144,11 @@ main(int argc, char **argv)
 
 	if (argc != 7)
 		return 2;
-	nb_qps = (uint32_t)atoi(argv[3]);
+	nb_active = (uint32_t)atoi(argv[3]);
+	nb_qps = strchr(argv[3], '/') ? (uint32_t)atoi(strchr(argv[3], '/') + 1) : nb_active;
 	bytes = (uint32_t)atoi(argv[4]);
 	depth = (uint32_t)atoi(argv[5]);
-	must(nb_qps <= MAX_QPS && bytes <= BUFFER);
+	must(nb_active > 0 && nb_active <= nb_qps && nb_qps <= MAX_QPS && bytes <= BUFFER);
 	for (int i = 0; i < 2; i++)
 		open_side(&sides[i], argv[1 + i]);
 	for (uint32_t i = 0; i < nb_qps; i++) {
@@ -159,8 +161,8 @@ main(int argc, char **argv)
 	fflush(stdout);
 	while (getchar() != EOF)
 		;
-	for (uint32_t i = 0; i < nb_qps * depth; i++)
-		post(i % nb_qps);
+	for (uint32_t i = 0; i < nb_active * depth; i++)
+		post(i % nb_active * (nb_qps / nb_active));
 	cpu_ns = now_ns(daemon_clock());
 	end = now_ns(CLOCK_MONOTONIC) + (uint64_t)atoi(argv[6]) * 1000000;
 	while (now_ns(CLOCK_MONOTONIC) < end) {

@@ -20,7 +20,7 @@
 enum { NB_CALLERS = 2, NB_CALLS = 3000, NB_APPS = 2, NB_RINGS = 3000, NB_VISITS = 20 };
 
 struct qp;
-void qp_doorbell(struct qp *qp, uint64_t now_ns);
+void qp_doorbells(struct qp *const *qps, uint32_t n, uint64_t now_ns);
 
 /* What an application shares: a message behind a number that is published, as in a ring. */
 struct app {
@@ -52,17 +52,23 @@ nap_us(long us)
 	nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
 }
 
-/* A doorbell of our own: a "QP" is an application here. */
-void
-qp_doorbell(struct qp *qp, uint64_t now_ns)
+/* Doorbells of our own: a "QP" is an application here. */
+static void
+hear(struct app *app)
 {
-	struct app *app = (struct app *)(void *)qp;
 	uint32_t tail = atomic_load_explicit(&app->tail, memory_order_acquire);
 
-	(void)now_ns;
 	for (; app->head != tail; app->head++)
 		must(app->message[app->head] == app->head * UINT64_C(7), "a message is not whole");
 	atomic_store_explicit(&app->nb_heard, app->head, memory_order_relaxed);
+}
+
+void
+qp_doorbells(struct qp *const *qps, uint32_t n, uint64_t now_ns)
+{
+	(void)now_ns;
+	for (uint32_t i = 0; i < n; i++)
+		hear((struct app *)(void *)qps[i]);
 }
 
 /* ---- a node without packets ---- */
@@ -149,8 +155,9 @@ leave(void *arg, uint64_t now_ns)
 {
 	struct app *app = arg;
 
+	(void)now_ns;
 	/* What was rung and not heard yet goes with it: hear it now, as a last look. */
-	qp_doorbell((struct qp *)(void *)app, now_ns);
+	hear(app);
 	worker_del_client(app->worker, &app->client);
 }
 

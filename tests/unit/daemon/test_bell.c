@@ -13,15 +13,17 @@ static char queues[8], many[WEFT_MAX_QP]; /* any addresses */
 static uint32_t times[WEFT_MAX_QP];       /* that those of many were rung */
 
 void
-qp_doorbell(struct qp *qp, uint64_t now_ns)
+qp_doorbells(struct qp *const *qps, uint32_t n, uint64_t now_ns)
 {
-	char *at = (char *)qp;
-
 	(void)now_ns;
-	if (at >= many && at < many + WEFT_MAX_QP)
-		times[at - many]++;
-	else
-		rung[nb_rung++] = qp;
+	for (uint32_t i = 0; i < n; i++) {
+		char *at = (char *)qps[i];
+
+		if (at >= many && at < many + WEFT_MAX_QP)
+			times[at - many]++;
+		else
+			rung[nb_rung++] = qps[i];
+	}
 }
 
 static struct bell_client *
