@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "event.h"
+#include "lines.h"
 #include "worker.h"
 
 /* Lines of all clients: so many at once, and then one each so often. Source: our choice. */
@@ -54,20 +55,14 @@ accounts_fini(struct accounts *accounts)
 
 /* ---- the log ---- */
 
-/* Whether one more line may be written now: whoever is refused all day long fills no disk. */
+/* Whoever is refused all day long fills no disk. */
 static bool
 is_due(struct accounts *accounts)
 {
-	uint64_t now_ns = worker_clock_ns();
+	bool due = lines_allow(&accounts->quiet_ns, BURST_LINES, LINE_NS, worker_clock_ns());
 
-	if (accounts->quiet_ns < now_ns)
-		accounts->quiet_ns = now_ns;
-	if (accounts->quiet_ns - now_ns > (BURST_LINES - 1) * LINE_NS) {
-		accounts->nb_left_out++;
-		return false;
-	}
-	accounts->quiet_ns += LINE_NS;
-	return true;
+	accounts->nb_left_out += !due;
+	return due;
 }
 
 __attribute__((format(printf, 3, 4))) static void

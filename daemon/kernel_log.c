@@ -43,8 +43,7 @@ kernel_log_gids(const char *name, const struct gid_table *before, const struct g
 	for (uint32_t i = 0; i < GID_TABLE_MAX; i++) {
 		const struct gid *old = gid_at(before, i), *new = gid_at(now, i);
 
-		if (old && new && old->vlan == new->vlan &&
-		    memcmp(&old->ip, &new->ip, sizeof(old->ip)) == 0)
+		if (old && new &&gid_is_same(old, new))
 			continue;
 		if (old) {
 			gid_text(before, i, text, sizeof(text));

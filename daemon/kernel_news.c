@@ -58,10 +58,8 @@ same_gids(const struct nic_iface *a, const struct nic_iface *b)
 	if (a->nb_gids != b->nb_gids)
 		return false;
 	for (uint32_t i = 0; i < a->nb_gids; i++) {
-		const struct gid *x = &a->gids[i], *y = &b->gids[i];
-
-		if (x->vlan != y->vlan || x->ifindex != y->ifindex ||
-		    memcmp(&x->ip, &y->ip, sizeof(x->ip)) != 0)
+		if (!gid_is_same(&a->gids[i], &b->gids[i]) ||
+		    a->gids[i].ifindex != b->gids[i].ifindex)
 			return false;
 	}
 	return true;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "lines.h"
 #include "log.h"
 #include "worker.h"
 
@@ -25,14 +26,7 @@ static _Thread_local struct {
 static bool
 is_due(void)
 {
-	uint64_t now_ns = worker_clock_ns();
-
-	if (own.full_ns < now_ns)
-		own.full_ns = now_ns;
-	if (own.full_ns - now_ns > (uint64_t)(BURST_LINES - 1) * LINE_NS)
-		return false;
-	own.full_ns += LINE_NS;
-	return true;
+	return lines_allow(&own.full_ns, BURST_LINES, LINE_NS, worker_clock_ns());
 }
 
 /* A pipe or socket that is writable takes more than a line without blocking. */

@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 
+#include "be.h"
 #include "conf.h"
 #include "console.h"
 #include "control.h"
@@ -129,12 +130,11 @@ raise_file_limit(void)
 	}
 }
 
-/* EUI-64, as the link-local address has it; host order. Source: RFC 4291, appendix A. */
+/* EUI-64, as the link-local address has it; host order. */
 static uint64_t
 guid_of(const uint8_t mac[6])
 {
-	return (uint64_t)(mac[0] ^ 2) << 56 | (uint64_t)mac[1] << 48 | (uint64_t)mac[2] << 40 |
-	       UINT64_C(0xfffe000000) | (uint64_t)mac[3] << 16 | (uint64_t)mac[4] << 8 | mac[5];
+	return get_be64(gid_link_local(mac).ip.b + 8);
 }
 
 static int

@@ -5,12 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool
-is_same(const struct gid *a, const struct gid *b)
-{
-	return a->vlan == b->vlan && memcmp(&a->ip, &b->ip, sizeof(a->ip)) == 0;
-}
-
 struct gid
 gid_link_local(const uint8_t mac[6])
 {
@@ -51,7 +45,7 @@ static bool
 is_wanted(const struct gid *gid, const struct gid *wanted, uint32_t nb)
 {
 	for (uint32_t i = 0; i < nb; i++)
-		if (is_same(gid, &wanted[i]))
+		if (gid_is_same(gid, &wanted[i]))
 			return true;
 	return false;
 }
@@ -70,12 +64,12 @@ set_link_local(struct gid_table *t, const struct gid *wanted, struct gid_changes
 {
 	struct gid *own = &t->entry[GID_LINK_LOCAL];
 
-	if (is_same(own, wanted)) {
+	if (gid_is_same(own, wanted)) {
 		own->ifindex = wanted->ifindex;
 		return;
 	}
 	for (uint32_t i = GID_LINK_LOCAL + 1; i < t->len; i++)
-		if (is_same(&t->entry[i], wanted))
+		if (gid_is_same(&t->entry[i], wanted))
 			t->entry[i] = (struct gid){0};
 	changes->nb_removed += !gid_is_empty(own);
 	changes->nb_added++;
@@ -87,7 +81,7 @@ add(struct gid_table *t, const struct gid *wanted, struct gid_changes *changes)
 {
 	uint32_t i = 0, free;
 
-	while (i < t->len && !is_same(&t->entry[i], wanted))
+	while (i < t->len && !gid_is_same(&t->entry[i], wanted))
 		i++;
 	if (i < t->len) {
 		t->entry[i].ifindex = wanted->ifindex;

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "wire.h"
 
@@ -44,6 +45,13 @@ static inline bool
 gid_is_empty(const struct gid *gid)
 {
 	return ip_addr_is_unspecified(&gid->ip);
+}
+
+/** Whether both are one address in one VLAN. */
+static inline bool
+gid_is_same(const struct gid *a, const struct gid *b)
+{
+	return a->vlan == b->vlan && memcmp(&a->ip, &b->ip, sizeof(a->ip)) == 0;
 }
 
 /** VLAN ID of a received frame; the tag of a mere priority counts as none. */
