@@ -172,8 +172,11 @@ gave_up(struct qp *qp, uint64_t now_ns)
 
 	if (!is_silent(qp, now_ns))
 		return false;
-	qp_fail(qp, no_neigh ? QP_REASON_NO_NEIGH : QP_REASON_RETRY, SHM_WC_RETRY_EXC_ERR,
-	        qp->rel->tx_una);
+	qp_fail(qp,
+	        !qp->nic->is_up && !qp->path_to_self ? QP_REASON_LINK
+	        : no_neigh                           ? QP_REASON_NO_NEIGH
+	                                             : QP_REASON_RETRY,
+	        SHM_WC_RETRY_EXC_ERR, qp->rel->tx_una);
 	return true;
 }
 

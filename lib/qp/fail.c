@@ -32,6 +32,7 @@ static const char *const reason_text[QP_REASON_NB] = {
 	[QP_REASON_REQ_ATOMIC] = "as responder: misaligned, or too many READs and atomics",
 	[QP_REASON_CQ_OVERRUN] = "completion queue overrun",
 	[QP_REASON_ADDRESS] = "its address left the interface",
+	[QP_REASON_LINK] = "retry count exceeded: the NIC's own link is down",
 };
 
 /** What can be done about it; NULL = the reason says all. */
@@ -44,6 +45,7 @@ static const char *const remedy_text[QP_REASON_NB] = {
 	[QP_REASON_LOCAL_PROT] = "check lkey, range and access flags of the registration",
 	[QP_REASON_LOCAL_MEMORY] = "keep it mapped until it is deregistered",
 	[QP_REASON_REQ_ACCESS] = "check rkey, range and access flags of the registration",
+	[QP_REASON_LINK] = "bring the interface up, or the process at the other end of the link",
 	[QP_REASON_CQ_OVERRUN] = "make it larger, or poll it more often",
 };
 
@@ -83,7 +85,7 @@ address_text(const struct ip_addr *ip, uint16_t vlan, char *buf, size_t size)
 		snprintf(buf + len, size - (size_t)len, " in VLAN %u", vlan);
 }
 
-/* The address that left is named: the interface has others. */
+/* The address that left is named: the interface has others. So is how long a link is down. */
 static void
 why_text(const struct qp *qp, char *buf, size_t size)
 {
@@ -91,6 +93,9 @@ why_text(const struct qp *qp, char *buf, size_t size)
 
 	if (qp->error.why != QP_REASON_ADDRESS) {
 		snprintf(buf, size, "%s", reason_text[qp->error.why]);
+		if (qp->error.why == QP_REASON_LINK)
+			snprintf(buf, size, "%s, for %u s now", reason_text[QP_REASON_LINK],
+			         qp->error.down_s);
 		return;
 	}
 	address_text(&qp->own_ip, qp->own_vlan, address, sizeof(address));
@@ -238,6 +243,7 @@ explain_once(struct qp *qp, enum qp_reason why, uint64_t psn)
 	if (qp->error.why == QP_REASON_NONE) {
 		qp->error.why = why;
 		qp->error.psn = psn;
+		qp->error.down_s = (uint32_t)((qp->nic->now_ns - qp->nic->link_ns) / 1000000000);
 	}
 	if (why == QP_REASON_USER)
 		return;

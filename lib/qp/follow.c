@@ -67,6 +67,7 @@ judge_link(struct nic *nic)
 	if (is_up == nic->is_up)
 		return;
 	nic->is_up = is_up;
+	nic->link_ns = nic->now_ns;
 	tell(nic, is_up ? SHM_EVENT_PORT_ACTIVE : SHM_EVENT_PORT_ERR);
 }
 

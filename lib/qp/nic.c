@@ -84,6 +84,7 @@ nic_create(const struct nic_conf *conf, uint64_t now_ns)
 		set_up_alone(nic, conf);
 	nic->port_is_up = true;
 	nic->is_up = nic->iface_is_up;
+	nic->link_ns = now_ns;
 	nic->active_mtu = nic_mtu_code(nic->ip_mtu_bytes);
 	nic->cc_nic.line_rate_bps = conf->line_rate_bps;
 	prng_seed(&nic->prng, conf->seed);

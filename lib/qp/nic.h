@@ -151,6 +151,7 @@ struct nic {
 	uint32_t ip_mtu_bytes; /**< of the link, now */
 	bool is_up;            /**< the link: both of the following */
 	bool port_is_up, iface_is_up;
+	uint64_t link_ns;       /**< since when it is so */
 	uint8_t active_mtu;     /**< code, 1 = 256 to 5 = 4096 bytes */
 	struct keytab qps;      /**< QPN -> struct qp */
 	struct keytab keys;     /**< key >> 8 -> struct mr */

@@ -40,6 +40,7 @@ enum qp_reason {
 	QP_REASON_REQ_ATOMIC,    /**< as responder: too many READs and atomics, or misaligned */
 	QP_REASON_CQ_OVERRUN,
 	QP_REASON_ADDRESS, /**< its own address left the interface */
+	QP_REASON_LINK,    /**< as RETRY, and the NIC's own link is down */
 	QP_REASON_NB,
 };
 
@@ -237,6 +238,7 @@ struct qp {
 		uint64_t psn;         /**< oldest not acknowledged, or at fault */
 		uint32_t nb_timeouts; /**< since progress */
 		uint32_t peer_psn;
+		uint32_t down_s;       /**< how long the NIC's link had been down */
 		uint8_t why;           /**< enum qp_reason */
 		uint8_t peer_syndrome; /**< what the peer last said */
 		bool peer_spoke;

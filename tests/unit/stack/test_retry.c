@@ -258,6 +258,30 @@ Test(retry, without_a_neighbour_the_reason_says_so)
 	pair_close(&p);
 }
 
+Test(retry, with_the_own_link_down_the_reason_says_so_and_for_how_long)
+{
+	struct world_conf wc = {.step_ns = 100000};
+	struct shm_qp_attr attr;
+	struct pair p;
+	char why[256];
+
+	log_fn = keep_line;
+	pair_make(&p, &wc, NULL);
+	attr = app_attr(&p.qp[0], &p.qp[1]);
+	attr.timeout = 14;
+	attr.retry_cnt = 1;
+	for (uint8_t s = SHM_QPS_INIT; s <= SHM_QPS_RTS; s++)
+		cr_assert_eq(app_to(&p.qp[0], &attr, s), 0);
+	nic_set_link(p.w.nic[0], false);
+	world_run(&p.w, 30000);
+	pair_post(&p, SHM_WR_WRITE, 1, 0, 0, 8);
+	pair_expect(&p, &p.qp[0].scq, 1, SHM_WC_RETRY_EXC_ERR);
+	cr_expect_eq(pair_state(&p, 0, why), SHM_QPS_ERR);
+	cr_expect(strstr(why, "the NIC's own link is down, for 3 s now"), "%s", why);
+	cr_expect(strstr(last_line, "bring the interface up"), "%s", last_line);
+	pair_close(&p);
+}
+
 Test(retry, rnr_is_repeated_rnr_retry_times_each_after_its_time)
 {
 	for (uint8_t retry = 0; retry <= 7; retry++) {
