@@ -107,6 +107,18 @@ killed -O atomic
 killed -l
 ROWS
 
+# What cannot work is told with its reason.
+while IFS='|' read -r options port0 port1 said; do
+	options0="-o ip=10.98.1.10 $options" options1='-o ip=10.98.1.11'
+	! ends "link:$e2e_dir/$port0" "link:$e2e_dir/$port1" 10.98.0.11 -n 10 && grep -q "$said" "$e2e_dir/client"
+	verdict $? "what cannot work is told: $said" "$(tail -n 1 "$e2e_dir/client")"
+done <<'ROWS'
+-x 0|one|one|GID 0 is fe80:.*, and the peer's 10.98.1.11: choose both of IPv4
+-x 9|one|one|there is no GID 9; there are 0, 1$
+|one|two|QP 0x[0-9a-f]*: .* the NIC's own link is down
+ROWS
+options0='' options1=''
+
 ends af_packet:perf0 af_packet:perf1 10.98.0.11 -n 10 --json -s 1000 &&
 	python3 -c 'import json, sys; r = json.load(sys.stdin); assert (r["bytes"], r["iterations"]) == (1000, 10)' \
 		<"$e2e_dir/out" 2>>"$e2e_dir/client"
@@ -114,9 +126,11 @@ verdict $? "the result as JSON"
 # Mistakes: one line each that says what to do.
 for mistake in '-s 0 x:y|--size' '--check --lat x:y|--check goes with' 'tape:x|is none of' \
 	'af_packet:nosuch|nosuch' '-x 200 af_packet:perf0 10.98.0.11|--gid-index' \
-	'-M 4 x:y|--max-memory'; do
+	'-M 4 x:y|--max-memory' 'link:/x|no address of its own: -o ip=ADDRESS' \
+	'-o ip=10.1.1.1 ring:x|a ring has both ends in one weftd' \
+	"-o ip=10.1.1.1 -o prot=1 link:/x|unknown key 'prot'"; do
 	! $in0 timeout 20 "$WEFT_PERF" ${mistake%|*} >"$e2e_dir/client" 2>&1 &&
-		grep -q -e "${mistake#*|}" "$e2e_dir/client"
+		grep -q -e "^weft-perf: .*${mistake#*|}" "$e2e_dir/client" && [ "$(wc -l <"$e2e_dir/client")" = 1 ]
 	verdict $? "a mistake is told: ${mistake%|*}"
 done
 $in0 timeout 20 "$WEFT_PERF" -p 1 af_packet:perf0 127.0.0.1 >"$e2e_dir/client" 2>&1

@@ -63,12 +63,12 @@ slot_of(const struct load *l, const struct load_qp *q, uint64_t i)
 static void
 fail(struct load *l, const struct load_qp *q, uint8_t status)
 {
-	char reason[160];
+	char reason[400];
 
 	if (l->why[0])
 		return;
 	qp_explain(q->app.qp, reason, sizeof(reason));
-	snprintf(l->why, sizeof(l->why), "QP %u: completion with status %u: %s", q->app.qp->qpn,
+	snprintf(l->why, sizeof(l->why), "QP 0x%06x: completion with status %u: %s", q->app.qp->qpn,
 	         status, reason);
 }
 

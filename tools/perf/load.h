@@ -51,7 +51,7 @@ struct load {
 	uint64_t *samples_ns; /**< of a latency test */
 	uint64_t nb_samples, max_samples;
 	uint64_t sent_ns;
-	char why[256]; /**< what failed; "" = nothing */
+	char why[512]; /**< what failed; "" = nothing */
 	sem_t done;    /**< posted when the own part of a round is over, or something failed */
 };
 

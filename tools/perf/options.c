@@ -217,11 +217,34 @@ complete(struct perf_test *t)
 	return true;
 }
 
-/* The conf reader tells of what is wrong with PORT and the keys, as in a conf file. */
+/* What the conf reader says of a file that nobody wrote: the first mistake, without its line. */
+static void
+tell_mistake(char *said)
+{
+	static const struct {
+		const char *of_conf, *of_ours;
+	} words[] = {
+		{"[nic perf] has no ip", "this port has no address of its own: -o ip=ADDRESS"},
+		{"has only one end", "a ring has both ends in one weftd: use link:/PATH"},
+	};
+
+	said[strcspn(said, "\n")] = '\0';
+	said += strcspn(said, ":") + 1;
+	said += strspn(said, "0123456789: ");
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strstr(said, words[i].of_conf)) {
+			fprintf(stderr, "weft-perf: %s\n", words[i].of_ours);
+			return;
+		}
+	}
+	fprintf(stderr, "weft-perf: %s\n", said);
+}
+
+/* The conf reader tells of what is wrong with PORT and the keys. */
 static struct conf *
 make_conf(const char *keys, const char *port, bool hugepages)
 {
-	struct conf_text all = {0};
+	struct conf_text all = {0}, said = {0};
 	struct conf *conf = NULL;
 	FILE *in;
 
@@ -232,10 +255,16 @@ make_conf(const char *keys, const char *port, bool hugepages)
 	        (int)getpid(), hugepages ? "yes" : "no", port, keys);
 	fclose(all.out);
 	in = fmemopen(all.text, strlen(all.text), "r");
-	if (in) {
-		conf = conf_read_stream(in, "weft-perf", stderr);
+	said.out = open_memstream(&said.text, &said.size);
+	if (in && said.out)
+		conf = conf_read_stream(in, "weft-perf", said.out);
+	if (in)
 		fclose(in);
-	}
+	if (said.out)
+		fclose(said.out);
+	if (said.size)
+		tell_mistake(said.text);
+	free(said.text);
 	free(all.text);
 	return conf;
 }

@@ -31,9 +31,13 @@ perf_op_find(const char *name)
 void
 report_test(const struct perf_test *test, const char *own, const char *peer)
 {
-	printf(" %s %s of %u bytes, RC, %u QP%s, %u outstanding, path MTU %u%s\n",
-	       perf_op_name(test->op), test->is_lat ? "latency" : "bandwidth", test->size,
-	       test->nb_qps, test->nb_qps == 1 ? "" : "s", test->depth, test->mtu,
+	char at_once[32] = "one message at a time";
+
+	if (!test->is_lat)
+		snprintf(at_once, sizeof(at_once), "%u outstanding", test->depth);
+	printf(" %s %s of %u bytes, RC, %u QP%s, %s, path MTU %u%s\n", perf_op_name(test->op),
+	       test->is_lat ? "latency" : "bandwidth", test->size, test->nb_qps,
+	       test->nb_qps == 1 ? "" : "s", at_once, test->mtu,
 	       test->is_checked ? ", every byte compared" : "");
 	printf(" own address %s, peer %s\n", own, peer);
 }

@@ -103,13 +103,16 @@ choose_gid(struct run *r)
 {
 	const struct nic *nic = r->load->nic;
 	struct ip_addr own;
+	char used[200];
 	uint32_t i = 0;
 
 	if (r->opt->gid_index >= 0) {
 		r->sgid_index = (uint8_t)r->opt->gid_index;
 		if (gid_at(&nic->gids, r->sgid_index))
 			return true;
-		fprintf(stderr, "weft-perf: there is no GID %u\n", r->sgid_index);
+		fprintf(stderr, "weft-perf: there is no GID %u; there are %s\n", r->sgid_index,
+		        gid_indices_text(&nic->gids, used, sizeof(used)));
+		talk_fail(r->talk, "no such GID there");
 		return false;
 	}
 	talk_own_ip(r->talk, own.b);
@@ -210,6 +213,18 @@ connect_on_worker(void *arg, uint64_t now_ns)
 	}
 }
 
+/* Why a QP was not connected; the peer's user needs to know, too. */
+static void
+tell_refusal(struct run *r)
+{
+	const char *why = r->load->nic->refusal;
+
+	if (!*why)
+		why = "can't connect the QPs: what the other end said makes no sense";
+	fprintf(stderr, "weft-perf: %s\n", why);
+	talk_fail(r->talk, why);
+}
+
 static bool
 connect_qps(struct run *r)
 {
@@ -229,8 +244,7 @@ connect_qps(struct run *r)
 	if (ok) {
 		worker_call(r->worker, connect_on_worker, r);
 		if (r->err) {
-			fprintf(stderr, "weft-perf: connecting: %s\n", strerror(-r->err));
-			talk_fail(r->talk, "can't connect the QPs");
+			tell_refusal(r);
 			ok = false;
 		}
 	}

@@ -239,7 +239,7 @@ talk_hear(struct talk *t)
 	error = json_string_value(json_object_get(object, "error"));
 	if (!error)
 		return object;
-	fprintf(stderr, "weft-perf: %s says: %.300s\n", t->peer, error);
+	fprintf(stderr, "weft-perf: %s says: %.600s\n", t->peer, error);
 	json_decref(object);
 	return NULL;
 }
