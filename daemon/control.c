@@ -48,7 +48,7 @@ control_unwatch(struct control *control, struct watch *watch)
 static void
 set_listening(struct control *control, bool on)
 {
-	if (on == control->listening || (on && control->ending))
+	if (on == control->listening)
 		return;
 	control->listening = on;
 	if (on)
@@ -78,7 +78,6 @@ signal_ready(struct watch *watch, uint32_t events)
 	log_info("%s: ending", strsignal((int)info.ssi_signo));
 	notify_manager("STOPPING=1");
 	control->ending = true;
-	set_listening(control, false);
 	drains_begin(control, NULL);
 }
 
@@ -108,7 +107,10 @@ listener_ready(struct watch *watch, uint32_t events)
 	(void)events;
 	if (fd >= 0) {
 		control->short_of = 0;
-		client_create(control, fd);
+		if (control->ending)
+			client_turn_away(fd, ESHUTDOWN);
+		else
+			client_create(control, fd);
 	} else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
 		pause_listening(control, errno);
 	}

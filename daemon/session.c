@@ -241,6 +241,13 @@ say_end(int fd, int err)
 }
 
 void
+client_turn_away(int fd, int err)
+{
+	say_end(fd, err);
+	close(fd);
+}
+
+void
 client_create(struct control *control, int fd)
 {
 	struct client *client = lazy_zeros(sizeof(*client));
@@ -256,8 +263,7 @@ client_create(struct control *control, int fd)
 		if (err != EAGAIN) /* that was told */
 			log_warn("an application was sent away: %s", strerror(err));
 		lazy_free(client, sizeof(*client));
-		say_end(fd, err);
-		close(fd);
+		client_turn_away(fd, err);
 		return;
 	}
 	client->control = control;

@@ -90,6 +90,8 @@ bool device_is_drained(const void *device);
 
 /** A connection was made. Takes the socket. */
 void client_create(struct control *control, int fd);
+/** A connection that is not served: say so, with a positive errno, and close it. */
+void client_turn_away(int fd, int err);
 /** After a call of the worker: see what it has to tell of the client itself. */
 void client_look(struct client *client);
 /** It ends: everything is destroyed. */

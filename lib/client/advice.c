@@ -3,6 +3,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <grp.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -17,18 +19,32 @@ first(enum advice what)
 	return !(atomic_fetch_or(&told, 1u << what) & 1u << what);
 }
 
+/** Its name if the machine knows one, else its number. */
+static const char *
+group_text(gid_t gid, char *text, size_t size)
+{
+	char buf[1024];
+	struct group entry, *found = NULL;
+
+	if (getgrgid_r(gid, &entry, buf, sizeof(buf), &found) == 0 && found)
+		snprintf(text, size, "%s", found->gr_name);
+	else
+		snprintf(text, size, "%u", (unsigned)gid);
+	return text;
+}
+
 void
 advice_socket(const char *path, int err)
 {
+	char group[64];
 	struct stat st;
 
 	if (err != -EACCES || !first(ADVICE_SOCKET))
 		return;
 	if (stat(path, &st) == 0 && S_ISSOCK(st.st_mode))
-		client_log(
-			"%s: no permission: its daemon serves group %u only; join that group, or "
-			"see 'group' in weft.conf(5)",
-			path, (unsigned)st.st_gid);
+		client_log("%s: no permission: its daemon serves group %s only; join that group, "
+		           "or see 'group' in weft.conf(5)",
+		           path, group_text(st.st_gid, group, sizeof(group)));
 	else
 		client_log("%s: no permission: its folder belongs to another user; ask him, or set "
 		           "WEFT_RUNTIME_DIR to the folder of a daemon of yours",

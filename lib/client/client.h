@@ -136,7 +136,7 @@ typedef bool client_visit(void *arg, const char *socket_path, const struct ctl_l
  * stderr, a daemon of another ABI version or a folder that may not be trusted.
  *
  * @return how many daemons answered; errno is EAGAIN if one of them serves no more programs of this
- *         user, else 0.
+ *         user, EACCES if this user may not use one or its folder, else 0.
  */
 int client_discover(client_visit *visit, void *arg);
 /** Where client_discover looks, for people: "/run/weft, /tmp/weft-1000". */

@@ -65,6 +65,8 @@ client_where(char *text, size_t size)
 
 /** A daemon that was asked last serves no more connections of this user. */
 static _Thread_local bool is_full;
+/** One is there, or may be, and this user may not use it. */
+static _Thread_local bool is_barred;
 
 /** Ask one daemon. @return 1 if it answered and the visitor wants no more, 0 to go on, else errno.
  */
@@ -77,6 +79,7 @@ ask(const char *path, client_visit *visit, void *arg, int *nb_daemons)
 	int fd = ctl_connect(path, ANSWER_MS), err;
 
 	if (fd < 0) {
+		is_barred |= fd == -EACCES;
 		advice_socket(path, fd);
 		return fd;
 	}
@@ -89,6 +92,10 @@ ask(const char *path, client_visit *visit, void *arg, int *nb_daemons)
 			client_log("the daemon at %s serves no more programs of this user: end "
 			           "one, or raise [daemon] user_clients in its conf file",
 			           path);
+	}
+	if (err == -ESHUTDOWN) {
+		is_barred = true;
+		client_log("the daemon at %s is ending: it takes no programs any more", path);
 	}
 	if (err)
 		return err;
@@ -118,6 +125,7 @@ trusted(const char *folder)
 	if (err == -EPERM && !atomic_exchange(&told, true))
 		client_log("ignoring %s: %s", folder, why);
 	advice_socket(folder, err);
+	is_barred |= err == -EPERM || err == -EACCES;
 	return err == 0;
 }
 
@@ -177,6 +185,7 @@ ask_folder(const char *folder, client_visit *visit, void *arg, int *nb_daemons)
 		return 0;
 	nb = scandir(folder, &list, is_socket, alphasort);
 	if (nb < 0) {
+		is_barred |= errno == EACCES;
 		advice_socket(folder, -errno);
 		return 0;
 	}
@@ -197,7 +206,7 @@ client_discover(client_visit *visit, void *arg)
 	char folder[2][PATH_SIZE];
 	int nb_daemons = 0;
 
-	is_full = false;
+	is_full = is_barred = false;
 	if (narrowed && *narrowed) {
 		char *copy = strdup(narrowed), *save = NULL;
 
@@ -215,6 +224,6 @@ client_discover(client_visit *visit, void *arg)
 				break;
 		}
 	}
-	errno = is_full ? EAGAIN : 0;
+	errno = is_full ? EAGAIN : is_barred ? EACCES : 0;
 	return nb_daemons;
 }

@@ -47,8 +47,8 @@ enum ctl_op {
 
 /**
  * The op of a header that nobody asked for, in place of all answers, then the end: the daemon
- * serves no more connections of this user (status EAGAIN), is short of memory, or an operator has
- * drained the device (ECONNABORTED).
+ * serves no more connections of this user (status EAGAIN), is short of memory, ends (ESHUTDOWN), or
+ * an operator has drained the device (ECONNABORTED).
  */
 #define CTL_REFUSAL 0xffffu
 

@@ -107,6 +107,10 @@ for how in limit twice; do
 	e2e_signal TERM "$e2e_daemon"
 	if [ $how = twice ]; then
 		sleep 1
+		(run true) >"$e2e_dir/client" 2>&1
+		grep -q "loopback.sock is ending: it takes no programs" "$e2e_dir/client" &&
+			grep -q "no weftd that you may use" "$e2e_dir/client"
+		verdict $? "a daemon that ends takes no programs, and says so"
 		e2e_signal TERM "$e2e_daemon"
 	fi
 	wait "$e2e_daemon"

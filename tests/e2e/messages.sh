@@ -86,10 +86,14 @@ if [ "$(id -u)" = 0 ] && (as_nobody test -x "$WEFT_MISUSE") 2>/dev/null &&
 	chmod 755 "$e2e_dir"
 	chmod 660 "$e2e_dir/loopback.sock"
 	(as_nobody "$WEFT_MISUSE" socket x x) >"$e2e_dir/client" 2>&1
-	says "$e2e_dir/client" 'loopback.sock: no permission: its daemon serves group 0' \
+	says "$e2e_dir/client" "loopback.sock: no permission: its daemon serves group $(getent group 0 | cut -d: -f1) only" \
 		"join that group, or see 'group' in weft.conf" "no permission for the socket"
 	(as_nobody "$WEFT_RUN" true) >"$e2e_dir/client" 2>&1
 	says "$e2e_dir/client" 'loopback.sock: no permission' 'join that group' "the same to weft-run"
+	says "$e2e_dir/client" 'no weftd that you may use \(looked in' 'see above, or start one of your own' \
+		"and that there is one"
+	! grep 'is running' "$e2e_dir/client"
+	verdict $? "not that there is none"
 	# Any Ethernet interface will do: it is not touched.
 	interface=$(grep -lx 1 /sys/class/net/*/type | cut -d/ -f5 | head -n 1)
 	mkdir "$e2e_dir/nobody"

@@ -145,11 +145,12 @@ main(int argc, char **argv)
 		return 1;
 	}
 	if (client_discover(any_device, NULL) == 0) {
+		bool is_barred = errno == EACCES;
+
 		client_where(where, sizeof(where));
-		fprintf(stderr,
-		        "weft-run: no weftd is running (looked in %s): start one with 'weftd "
-		        "CONF'\n",
-		        where);
+		fprintf(stderr, "weft-run: no weftd %s (looked in %s): %s 'weftd CONF'\n",
+		        is_barred ? "that you may use" : "is running", where,
+		        is_barred ? "see above, or start one of your own with" : "start one with");
 		return 1;
 	}
 	if (set_preload(shim) < 0) {
