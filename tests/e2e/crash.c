@@ -101,7 +101,7 @@ static struct crash_losses of_nothing, of_stranger, of_victim;
 
 /* The same load as a victim is before it is killed, with a kill that is none of weft's, or none. */
 static void
-measure_others(void)
+measure_others(const struct crash_op *op)
 {
 	pid_t stranger;
 
@@ -109,7 +109,7 @@ measure_others(void)
 	crash_loss_take(&of_nothing, crash_now_ns());
 	stranger = start();
 	if (stranger == 0)
-		crash_stranger();
+		crash_stranger(PAIR_BYTES + op->bytes);
 	crash_nap_us(600000 + prng_below(&rng, 15000));
 	must(kill(stranger, SIGKILL) == 0);
 	crash_loss_take(&of_stranger, crash_now_ns());
@@ -141,7 +141,7 @@ kill_one(const struct crash_op *op)
 	if (!early)
 		wait_ready(nb_ready + 1);
 	if (is_measured)
-		measure_others();
+		measure_others(op);
 	crash_nap_us(prng_below(&rng, 15000));
 	kill_ns = crash_now_ns();
 	must(kill(victim, SIGKILL) == 0);

@@ -38,6 +38,7 @@ struct crash_op {
 	const char *name;
 	enum ibv_qp_type type;
 	void (*run)(struct end *end, const struct end *peer);
+	size_t bytes; /**< of its memory, beside an end's */
 };
 extern const struct crash_op crash_ops[];
 extern const uint32_t crash_nb_ops;
@@ -103,7 +104,7 @@ void crash_count(uint64_t bytes);
 /** Something was killed just now, or nothing. Waits until what comes behind that is measured. */
 void crash_loss_take(struct crash_losses *all, uint64_t when_ns);
 void crash_loss_tell(const char *what, struct crash_losses *all);
-/** A process as large as a victim, and as busy. Never returns. */
-_Noreturn void crash_stranger(void);
+/** A process with so much memory, as busy as a victim. Never returns. */
+_Noreturn void crash_stranger(size_t bytes);
 
 #endif

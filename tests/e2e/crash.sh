@@ -8,7 +8,7 @@ if [ -n "${WEFT_TEST_LONG-}" ]; then
 	app_rounds=200
 	daemon_rounds=50
 else
-	app_rounds=28
+	app_rounds=30
 	daemon_rounds=3
 fi
 

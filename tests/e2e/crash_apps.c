@@ -167,6 +167,29 @@ do_objects(struct end *end, const struct end *peer)
 	}
 }
 
+/* A large program: what it had is not given back in a moment. */
+#define MANY 1000u
+#define MANY_BYTES ((size_t)65536)
+
+static void
+do_many(struct end *end, const struct end *peer)
+{
+	struct ibv_qp_init_attr init = {.send_cq = end->cq,
+	                                .recv_cq = end->cq,
+	                                .cap = {16, 16, 1, 1, 0},
+	                                .qp_type = IBV_QPT_RC};
+	uint8_t *memory = malloc(MANY * MANY_BYTES);
+
+	must(memory);
+	memset(memory, 1, MANY * MANY_BYTES);
+	for (uint32_t i = 0; i < MANY; i++) {
+		must(ibv_create_qp(end->pd, &init));
+		must(ibv_reg_mr(end->pd, memory + i * MANY_BYTES, MANY_BYTES,
+		                IBV_ACCESS_LOCAL_WRITE));
+	}
+	do_write(end, peer);
+}
+
 static void
 do_windows(struct end *end, const struct end *peer)
 {
@@ -223,6 +246,7 @@ const struct crash_op crash_ops[] = {
 	{"UD SEND", IBV_QPT_UD, do_datagram},
 	{"registration", IBV_QPT_RC, do_register},
 	{"creation and destruction", IBV_QPT_RC, do_objects},
+	{"a thousand QPs and regions", IBV_QPT_RC, do_many, MANY *MANY_BYTES},
 	{"windows", IBV_QPT_RC, do_windows},
 	{"sleep on a channel", IBV_QPT_RC, do_sleep},
 };

@@ -86,12 +86,12 @@ crash_loss_tell(const char *what, struct crash_losses *all)
 }
 
 void
-crash_stranger(void)
+crash_stranger(size_t bytes)
 {
-	uint8_t *memory = malloc(2 * PAIR_BYTES);
+	uint8_t *memory = malloc(bytes);
 
 	must(memory);
 	/* It keeps writing, so that the compiler keeps it. */
 	for (uint8_t n = 0;; n++)
-		memset(memory, n, 2 * PAIR_BYTES);
+		memset(memory, n, bytes);
 }
