@@ -127,12 +127,22 @@ find_user(struct accounts *accounts, uid_t uid)
 	return user;
 }
 
+static bool
+reclaim(struct accounts *accounts)
+{
+	return accounts->reclaim && accounts->reclaim(accounts->reclaim_arg);
+}
+
 int
 account_open(struct account *account, struct accounts *accounts, pid_t pid, uid_t uid)
 {
-	struct account_user *user = find_user(accounts, uid);
 	uint64_t limit = accounts->limits.of_user[ACCOUNT_CLIENTS];
+	struct account_user *user;
 
+	/* A user goes with his last client. */
+	do
+		user = find_user(accounts, uid);
+	while (user && user->used[ACCOUNT_CLIENTS] >= limit && reclaim(accounts));
 	if (!user)
 		return ENOMEM;
 	*account = (struct account){.all = accounts, .user = user, .pid = pid};
@@ -173,8 +183,8 @@ fits(uint64_t used, uint64_t amount, uint64_t limit)
 	return used <= limit && amount <= limit - used;
 }
 
-int
-account_check(struct account *account, enum account_kind kind, uint64_t amount)
+static int
+judge(struct account *account, enum account_kind kind, uint64_t amount)
 {
 	const struct account_limits *limits = &account->all->limits;
 	const struct {
@@ -198,6 +208,18 @@ account_check(struct account *account, enum account_kind kind, uint64_t amount)
 		return account_refuse(account, kind, why);
 	}
 	return 0;
+}
+
+int
+account_check(struct account *account, enum account_kind kind, uint64_t amount)
+{
+	const struct account_limits *limits = &account->all->limits;
+
+	/* His other programs may have ended a moment ago. */
+	while (!fits(account->user->used[kind], amount, limits->of_user[kind]) &&
+	       reclaim(account->all))
+		;
+	return judge(account, kind, amount);
 }
 
 void

@@ -44,6 +44,12 @@ extern const struct stat_desc account_stat_descs[];
 
 struct accounts {
 	struct account_limits limits;
+	/**
+	 * Before somebody is refused: get back something of what is on its way back. Called on the
+	 * control thread; closes accounts of others. @return false if there is no more. Optional.
+	 */
+	bool (*reclaim)(void *arg);
+	void *reclaim_arg;
 	struct keytab users; /**< uid -> struct account_user */
 	struct account_stats stats;
 	uint64_t quiet_ns;    /**< when so many lines may be written again as at first */

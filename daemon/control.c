@@ -223,6 +223,12 @@ half_of_memory(void)
 	return sysinfo(&info) < 0 ? 0 : (uint64_t)info.totalram * info.mem_unit / 2;
 }
 
+static bool
+reclaim(void *arg)
+{
+	return clients_give_back(arg);
+}
+
 static void
 open_accounts(struct control *control, const struct account_limits *limits)
 {
@@ -233,6 +239,8 @@ open_accounts(struct control *control, const struct account_limits *limits)
 	if (!all.of_user[ACCOUNT_MEMORY])
 		all.of_user[ACCOUNT_MEMORY] = half_of_memory();
 	accounts_init(&control->accounts, &all);
+	control->accounts.reclaim = reclaim;
+	control->accounts.reclaim_arg = control;
 }
 
 int
@@ -257,6 +265,7 @@ control_open(struct control *control, const struct control_conf *conf)
 		.claim.fd = -1,
 	};
 	list_init(&control->clients);
+	list_init(&control->ended);
 	pthread_mutex_init(&control->clients_lock, NULL);
 	open_accounts(control, &conf->limits);
 	for (uint32_t i = 0; i < control->nb_devices; i++)
@@ -289,8 +298,10 @@ control_run(struct control *control)
 	set_listening(control, true);
 	while (!control->stop) {
 		struct epoll_event event = {0};
+		/* Those who wait don't wait for all that a large program leaves. */
+		int timeout_ms = clients_give_back(control) ? 0 : control->short_of ? RETRY_MS : -1;
 		/* One at a time: what is ready next may be gone after this one. */
-		int n = epoll_wait(control->epoll_fd, &event, 1, control->short_of ? RETRY_MS : -1);
+		int n = epoll_wait(control->epoll_fd, &event, 1, timeout_ms);
 		struct watch *watch = event.data.ptr;
 
 		if (n == 1)
@@ -307,8 +318,13 @@ control_close(struct control *control)
 		unlink(control->socket_path);
 		close(control->listener.fd);
 	}
-	while (!list_is_empty(&control->clients))
+	while (clients_give_back(control))
+		;
+	while (!list_is_empty(&control->clients)) {
 		client_destroy(container_of(control->clients.next, struct client, link));
+		while (clients_give_back(control))
+			;
+	}
 	for (uint32_t i = 0; i < control->nb_devices; i++)
 		claim_drop(&control->devices[i].claim);
 	claim_drop(&control->claim);

@@ -84,7 +84,8 @@ struct control {
 	char dir[128]; /**< of sockets */
 	char socket_path[256];
 
-	struct list clients;
+	struct list clients; /**< also those that have ended, until they have given all back */
+	struct list ended;   /**< these */
 	/** This thread changes the list and what a client has open only under it; others may read.
 	 */
 	pthread_mutex_t clients_lock;

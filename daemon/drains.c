@@ -45,7 +45,7 @@ send_away_clients(struct control *control, struct device *device)
 		struct client *client = container_of(link, struct client, link);
 
 		link = link->next;
-		if (client->device != device)
+		if (client->device != device || client_has_ended(client))
 			continue;
 		if (control->ending)
 			client_destroy(client);

@@ -81,11 +81,8 @@ static const struct obj_ops *const obj_ops[OBJ_NB] = {
 	[OBJ_BACKING] = &backing_ops, [OBJ_PD] = &pd_ops,
 };
 
-/* Objects of one kind that end together: one call of the worker for all of them. */
-#define END_BATCH 64
-
 struct end {
-	struct obj *objs[END_BATCH];
+	struct obj *objs[OBJ_BATCH];
 	uint32_t nb_objs;
 	int err; /* of the last that was refused */
 };
@@ -143,23 +140,27 @@ obj_destroy_handle(struct request *req, enum obj_kind kind)
 	return obj ? obj_destroy(obj) : EINVAL;
 }
 
-void
-obj_destroy_all(struct client *client, enum obj_kind kind)
+uint32_t
+obj_destroy_some(struct client *client)
 {
-	const struct keytab *table = &client->objs[kind];
+	struct end end = {0};
+	uint32_t pos = 0;
+	enum obj_kind kind = 0;
+	int err;
 
-	while (table->nb_objs > 0) {
-		struct end end = {0};
-		uint32_t pos = 0;
-		int err;
-
-		while (end.nb_objs < END_BATCH &&
-		       (end.objs[end.nb_objs] = keytab_next(table, &pos)))
-			end.nb_objs++;
-		err = end_objs(client, &end);
-		assert(err == 0);
+	while (kind < OBJ_NB && client->objs[kind].nb_objs == 0)
+		kind++;
+	if (kind == OBJ_NB) {
+		for (kind = 0; kind < OBJ_NB; kind++)
+			keytab_fini(&client->objs[kind]);
+		return 0;
 	}
-	keytab_fini(&client->objs[kind]);
+	while (end.nb_objs < OBJ_BATCH &&
+	       (end.objs[end.nb_objs] = keytab_next(&client->objs[kind], &pos)))
+		end.nb_objs++;
+	err = end_objs(client, &end);
+	assert(err == 0);
+	return end.nb_objs;
 }
 
 /* ---- for reports ---- */

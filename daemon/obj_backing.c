@@ -63,6 +63,9 @@ may_map(struct client *client, uint64_t len)
 {
 	int err = obj_may_add(client, OBJ_BACKING);
 
+	while (client->control->nb_backings >= CONTROL_MAX_BACKINGS &&
+	       clients_give_back(client->control))
+		;
 	if (!err && client->control->nb_backings >= CONTROL_MAX_BACKINGS)
 		err = account_refuse(&client->account, ACCOUNT_MAPPINGS,
 		                     "the daemon has all that the kernel lets it have");

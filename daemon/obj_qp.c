@@ -163,6 +163,8 @@ handle_create_qp(struct request *req)
 	if (client->device->is_drained)
 		return device_refuse_drained(req, client->device);
 	err = obj_may_add(client, OBJ_QP);
+	while (client->device->nb_qps >= CONTROL_MAX_QP_TOTAL && clients_give_back(client->control))
+		;
 	if (!err && client->device->nb_qps >= CONTROL_MAX_QP_TOTAL)
 		err = account_refuse(&client->account, ACCOUNT_QPS,
 		                     "the device has all it can have");

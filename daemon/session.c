@@ -271,6 +271,7 @@ client_create(struct control *control, int fd)
 	client->socket = (struct watch){.fd = fd, .ready = socket_ready};
 	client->process =
 		(struct watch){.fd = process_fd(fd, client->account.pid), .ready = process_ready};
+	list_init(&client->ended_link);
 	client->number = ++control->nb_connections;
 	pthread_mutex_lock(&control->clients_lock);
 	list_add_tail(&control->clients, &client->link);
@@ -289,21 +290,12 @@ client_look(struct client *client)
 	client->too_fast = false;
 }
 
-void
-client_destroy(struct client *client)
+/* It has given back all objects. */
+static void
+client_free(struct client *client)
 {
 	struct control *control = client->control;
 
-	control_unwatch(control, &client->socket);
-	close(client->socket.fd);
-	if (client->process.fd >= 0) {
-		control_unwatch(control, &client->process);
-		close(client->process.fd);
-	}
-	if (client->device)
-		arena_leave(&client->arena);
-	for (uint32_t kind = 0; kind < OBJ_NB; kind++)
-		obj_destroy_all(client, kind);
 	if (client->device) {
 		event_tell(EVENT_CLIENT, client->device->name, "closed by pid %d",
 		           (int)client->account.pid);
@@ -314,10 +306,61 @@ client_destroy(struct client *client)
 	pthread_mutex_lock(&control->clients_lock);
 	list_del(&client->link);
 	pthread_mutex_unlock(&control->clients_lock);
+	list_del(&client->ended_link);
 	account_close(&client->account);
 	control->nb_clients--;
 	lazy_free(client, sizeof(*client));
 	control_client_gone(control);
+}
+
+/* Objects that are given back before others get their turn, some milliseconds. Our choice. */
+#define GIVE_BACK 128
+
+static void
+give_back(struct client *client)
+{
+	for (uint32_t nb = 0; nb < GIVE_BACK;) {
+		uint32_t nb_more = obj_destroy_some(client);
+
+		if (nb_more == 0) {
+			client_free(client);
+			return;
+		}
+		nb += nb_more;
+	}
+}
+
+bool
+clients_give_back(struct control *control)
+{
+	if (list_is_empty(&control->ended))
+		return false;
+	give_back(container_of(control->ended.next, struct client, ended_link));
+	return true;
+}
+
+bool
+client_has_ended(const struct client *client)
+{
+	return list_is_linked(&client->ended_link);
+}
+
+void
+client_destroy(struct client *client)
+{
+	struct control *control = client->control;
+
+	assert(!client_has_ended(client));
+	control_unwatch(control, &client->socket);
+	close(client->socket.fd);
+	if (client->process.fd >= 0) {
+		control_unwatch(control, &client->process);
+		close(client->process.fd);
+	}
+	if (client->device)
+		arena_leave(&client->arena);
+	list_add_tail(&control->ended, &client->ended_link);
+	give_back(client);
 }
 
 void

@@ -47,8 +47,9 @@ struct mailbox {
 };
 
 struct client {
-	struct list link; /**< of control.clients */
-	uint64_t number;  /**< of the connection, from 1 on */
+	struct list link;       /**< of control.clients */
+	struct list ended_link; /**< of control.ended */
+	uint64_t number;        /**< of the connection, from 1 on */
 	struct control *control;
 	struct watch socket;
 	struct watch process; /**< pidfd, -1 = none */
@@ -94,10 +95,21 @@ void client_create(struct control *control, int fd);
 void client_turn_away(int fd, int err);
 /** After a call of the worker: see what it has to tell of the client itself. */
 void client_look(struct client *client);
-/** It ends: everything is destroyed. */
+/**
+ * It ends: nothing more is heard from it. What it had is given back now, or, if that is much, in
+ * the next turns; it must not be used afterwards.
+ */
 void client_destroy(struct client *client);
 /** The same, and it is told why: a positive errno, as with CTL_REFUSAL. */
 void client_send_away(struct client *client, int err);
+/** Whether it has ended, and has something to give back yet. */
+bool client_has_ended(const struct client *client);
+/**
+ * A turn: give back some of what those had that have ended. On the control thread.
+ *
+ * @return false if there was nothing.
+ */
+bool clients_give_back(struct control *control);
 
 /* ---- handles ---- */
 
@@ -115,8 +127,14 @@ void obj_forget(struct obj *obj);
 int obj_destroy(struct obj *obj);
 /** For handlers of a ctl_handle request: the same by handle; EINVAL if there is no such object. */
 int obj_destroy_handle(struct request *req, enum obj_kind kind);
-/** All of a kind; nothing uses them any more. */
-void obj_destroy_all(struct client *client, enum obj_kind kind);
+/**
+ * Of a client that ends: some of its objects, users before what they use.
+ *
+ * @return how many, OBJ_BATCH at most; 0: there were none any more, and their tables are freed.
+ */
+uint32_t obj_destroy_some(struct client *client);
+/** Objects of one kind that end together: one call of the worker for all of them. */
+#define OBJ_BATCH 64
 
 /* ---- mailboxes ---- */
 

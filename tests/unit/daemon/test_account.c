@@ -176,3 +176,44 @@ Test(account, refusals_do_not_flood_the_log)
 	close_client(&a);
 	accounts_fini(&accounts);
 }
+
+/* What a program that has ended gives back at a time. */
+static bool
+give_back_one(void *arg)
+{
+	struct account *ended = arg;
+
+	if (!ended->all)
+		return false;
+	if (ended->used[ACCOUNT_QPS] > 0) {
+		account_sub(ended, ACCOUNT_QPS, 1);
+		return true;
+	}
+	account_close(ended);
+	ended->all = NULL;
+	return true;
+}
+
+Test(account, what_the_dead_have_yet_is_got_back_before_anybody_is_refused)
+{
+	struct account ended, next;
+
+	begin();
+	ended = open_client(17, 1000);
+	cr_expect_eq(take_qps(&ended, 4), 4);
+	accounts.reclaim = give_back_one;
+	accounts.reclaim_arg = &ended;
+	next = open_client(18, 1000);
+	cr_expect_eq(take_qps(&next, 4), 4);
+	cr_expect_eq(ended.used[ACCOUNT_QPS], 2, "no more than is needed");
+	cr_expect_eq(take_qps(&next, 1), 0, "a program's own limit");
+	close_client(&next);
+	cr_expect_eq(nb_lines, 1);
+	/* The last of a user's clients: he is forgotten, and known anew. */
+	accounts.limits.of_user[ACCOUNT_CLIENTS] = 1;
+	next = open_client(19, 1000);
+	cr_expect_null(ended.all);
+	cr_expect_eq(accounts.stats.refused[ACCOUNT_CLIENTS], 0);
+	close_client(&next);
+	accounts_fini(&accounts);
+}
