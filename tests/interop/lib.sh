@@ -137,5 +137,8 @@ match() {
 		guest_end "$e2e_dir/server" $interop_job
 		server_code=$?
 	fi
-	[ $client_code = 0 ] && [ $server_code = 0 ]
+	[ $client_code = 0 ] && [ $server_code = 0 ] && return
+	echo "(ended with $client_code)" >>"$e2e_dir/client"
+	echo "(ended with $server_code)" >>"$e2e_dir/server"
+	return 1
 }

@@ -105,6 +105,7 @@ outlive_weft() {
 	next_port
 	victim=$1
 	set -- -t outlive -a client -p $e2e_port
+	: >"$e2e_dir/server" # is_waiting must not find what the last one said
 	(run "$WEFT_PEER" -d "$dev0" -g "$weft_gid" "$@") >"$e2e_dir/server" 2>&1 &
 	program=$!
 	e2e_pids="$e2e_pids $program"
