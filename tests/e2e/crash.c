@@ -32,6 +32,7 @@ bool crash_dev1_lives;
 
 static struct prng rng;
 static pid_t weftd;
+static pid_t innocent; /* 0 = there is none */
 static uint32_t nb_rounds;
 
 uint64_t
@@ -94,6 +95,19 @@ is_fine(pid_t pid)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/* The innocent has met no error, and moves more bytes, all of which it compares. */
+static void
+must_go_on(void)
+{
+	uint64_t before = atomic_load(&board->nb_bytes), limit_ns = crash_now_ns() + 20000000000u;
+
+	do {
+		must(waitpid(innocent, NULL, WNOHANG) == 0);
+		must(crash_now_ns() < limit_ns);
+		crash_nap_us(200);
+	} while (atomic_load(&board->nb_bytes) < before + 4 * CRASH_INNOCENT_BYTES);
+}
+
 /* ---- applications die ---- */
 
 /* What each round of a long run measures. */
@@ -151,25 +165,11 @@ kill_one(const struct crash_op *op)
 	must(is_fine(peer));
 }
 
-/* The innocent has met no error, and moves more bytes, all of which it compares. */
-static void
-must_go_on(pid_t innocent)
-{
-	uint64_t before = atomic_load(&board->nb_bytes), limit_ns = crash_now_ns() + 20000000000u;
-
-	do {
-		must(waitpid(innocent, NULL, WNOHANG) == 0);
-		must(crash_now_ns() < limit_ns);
-		crash_nap_us(200);
-	} while (atomic_load(&board->nb_bytes) < before + 4 * CRASH_INNOCENT_BYTES);
-}
-
 static void
 applications_die(pid_t daemon_pid)
 {
 	struct crash_held before;
 	uint64_t rss_kb = 0, rss_end_kb;
-	pid_t innocent;
 
 	weftd = daemon_pid;
 	innocent = start();
@@ -185,7 +185,7 @@ applications_die(pid_t daemon_pid)
 
 		printf("round %u: %s\n", i, op->name);
 		kill_one(op);
-		must_go_on(innocent);
+		must_go_on();
 		must(crash_held_again(weftd, &before));
 		if (i == nb_rounds / 2)
 			rss_kb = crash_rss_kb(weftd);
@@ -291,6 +291,8 @@ kill_daemon(const char *conf)
 	must(kill(weftd, SIGKILL) == 0);
 	reap(weftd);
 	start_daemon(conf);
+	if (innocent)
+		must_go_on();
 	for (uint32_t i = 0; i < crash_nb_roles; i++) {
 		bool fine = is_fine(pids[i]);
 
@@ -320,17 +322,13 @@ daemon_dies(const char *conf)
 static void
 host_dies(const char *conf, const char *dev2)
 {
-	pid_t innocent = start();
-	uint64_t before;
-
+	innocent = start();
 	if (innocent == 0)
 		crash_innocent(crash_dev[1], dev2);
 	wait_ready(1);
 	crash_dev1_lives = true;
 	daemon_dies(conf);
-	before = atomic_load(&board->nb_bytes);
-	crash_nap_us(100000);
-	must(atomic_load(&board->nb_bytes) > before);
+	must_go_on();
 	atomic_store(&board->stop, true);
 	must(is_fine(innocent));
 }
