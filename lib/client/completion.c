@@ -92,6 +92,15 @@ client_cq_fini(struct weft_cq *cq)
 	return 0;
 }
 
+static uint64_t
+now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 /** Whether nobody has looked after the daemon for a while; then the caller does. */
 static bool
 is_time_to_look(struct weft *weft)
@@ -107,6 +116,23 @@ is_time_to_look(struct weft *weft)
 	return true;
 }
 
+/* Give up the core, unless somebody took it for a whole slice of time a moment ago. */
+static void
+step_aside(struct weft *weft)
+{
+	uint64_t began_ns = now_ns(), took_ns;
+
+	if (began_ns < atomic_load_explicit(&weft->yield_ns, memory_order_relaxed)) {
+		cpu_relax();
+		return;
+	}
+	sched_yield();
+	took_ns = now_ns() - began_ns;
+	if (took_ns > CLIENT_YIELD_SLOW_NS)
+		atomic_store_explicit(&weft->yield_ns, began_ns + took_ns + CLIENT_YIELD_OFF_NS,
+		                      memory_order_relaxed);
+}
+
 void
 client_cq_idle(struct weft_cq *cq, uint32_t nb_idle)
 {
@@ -114,7 +140,7 @@ client_cq_idle(struct weft_cq *cq, uint32_t nb_idle)
 	    (nb_idle >= CLIENT_SPINS && is_time_to_look(cq->weft)))
 		client_alive(cq->weft);
 	else if (nb_idle >= CLIENT_SPINS)
-		sched_yield();
+		step_aside(cq->weft);
 	else
 		cpu_relax();
 }
