@@ -54,9 +54,10 @@ wrong_key|as responder: rkey, bounds or access|check rkey, range and access flag
 ROWS
 
 # ---- GIDs ----
-# pingpong_fails GID0 GID1: the server is the first to notice, and its words are in server
+# pingpong_fails OPTION0 OPTION1: the server is the first to notice, and its words are in server
 pingpong_fails() {
 	next_port
+	# shellcheck disable=SC2086 # words
 	! both 20 ibv_rc_pingpong -d $dev0 $1 -p $e2e_port -n 5 -- \
 		ibv_rc_pingpong -d $dev1 $2 -p $e2e_port -n 5 127.0.0.1
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# shellcheck shell=sh disable=SC2034 # its users read them
+# shellcheck shell=sh disable=SC2034,SC2154 # of its users, of lib.sh
 # Two network namespaces joined by a veth pair, in place of two machines. Behind nothing, or lib.sh.
 
 ns0=weft-0-$$

@@ -70,5 +70,5 @@ e2e_signal TERM "$e2e_daemon"
 wait "$e2e_daemon"
 e2e_daemon=
 [ ! -e "$e2e_dir/dpdk" ]
-verdict $? "nothing is left at the end" "$(ls "$e2e_dir" | tr '\n' ' ')"
+verdict $? "nothing is left at the end" "$(find "$e2e_dir" -mindepth 1 -printf '%f ')"
 e2e_end
