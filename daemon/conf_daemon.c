@@ -81,8 +81,9 @@ read_group(struct conf_reader *r, const struct conf_key *key, void *obj, const c
 	else if (!group)
 		conf_error(r, r->line, "%s '%s': there is no such group", key->name, value);
 	else if (!is_member(group->gr_gid))
-		conf_error(r, r->line, "%s '%s': user %u is not in it", key->name, value,
-		           (unsigned int)geteuid());
+		conf_error(r, r->line,
+		           "%s '%s': user %u is not in it (under systemd: SupplementaryGroups=%s)",
+		           key->name, value, (unsigned int)geteuid(), value);
 	else
 		*(gid_t *)(void *)((char *)obj + key->offset) = group->gr_gid;
 }

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
 #include <sys/un.h>
@@ -62,8 +63,11 @@ check_name(struct conf_reader *r)
 	size_t len = sizeof(addr.sun_path);
 	int err = sockdir_path(geteuid(), dir, sizeof(dir));
 
+	/* Not the file's mistake. */
 	if (err == -EINVAL) {
-		conf_error(r, 0, "WEFT_RUNTIME_DIR is not an absolute path");
+		fprintf(r->errors, "environment: WEFT_RUNTIME_DIR=%s is not an absolute path\n",
+		        getenv("WEFT_RUNTIME_DIR"));
+		r->nb_errors++;
 		return;
 	}
 	if (err == 0)

@@ -144,7 +144,9 @@ open_folder(char *dir, size_t size)
 	}
 	if (mkdir(dir, uid == 0 ? 0755 : 0700) < 0 && errno != EEXIST) {
 		err = -errno;
-		log_error("%s: %s", dir, strerror(errno));
+		log_error("%s: %s", dir,
+		          err == -ENOENT ? "the folder above it is not there: make it"
+		                         : strerror(-err));
 		return err;
 	}
 	err = sockdir_check(dir, uid, &why);

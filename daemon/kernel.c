@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <assert.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/rtnetlink.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "caps.h"
 #include "kernel_impl.h"
 #include "kernel_log.h"
 #include "log.h"
@@ -170,6 +172,8 @@ kernel_attach(struct kernel_nic *kn, struct nic *nic, struct worker *worker)
 	kn->nic = nic;
 	kn->worker = worker;
 	kernel_log_gids(kn->name, &none, &nic->gids);
+	if (!caps_have(CAP_NET_ADMIN))
+		kernel_tell_silent(kn->kernel);
 	if (kn->iface.nb_gids == 1)
 		log_warn("%s: %s has only a link-local address; programs want another as a rule: "
 		         "'ip addr add ADDRESS/LENGTH dev %s', at any time",

@@ -69,6 +69,8 @@ void kernel_bring_news(struct kernel *k);
 
 /** For a resolver: a NIC asks, on its worker. */
 bool kernel_put_ask(void *arg, const struct ip_addr *ip, uint16_t vlan);
+/** Tell, once, that the kernel may not be asked to look for neighbours. */
+void kernel_tell_silent(struct kernel *k);
 /** Look up what NICs have asked. */
 void kernel_take_asks(struct kernel *k);
 /** The kernel tells of a neighbour. */

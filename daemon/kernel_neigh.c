@@ -82,11 +82,17 @@ provoke(struct kernel *k, const struct hop *hop)
 	int err = netlink_ask(&k->ask, rtmsg_put_use_neigh(buf, &hop->ip, hop->ifindex), ignore,
 	                      NULL);
 
-	if (err != -EPERM || k->is_silent)
-		return;
+	if (err == -EPERM)
+		kernel_tell_silent(k);
+}
+
+void
+kernel_tell_silent(struct kernel *k)
+{
+	if (!k->is_silent)
+		log_warn("the kernel does not look for neighbours on our behalf without "
+		         "CAP_NET_ADMIN; only those that it knows by itself are reached");
 	k->is_silent = true;
-	log_warn("the kernel does not look for neighbours on our behalf without CAP_NET_ADMIN; "
-	         "only those that it knows by itself are reached");
 }
 
 static bool

@@ -10,6 +10,7 @@
 
 #include "be.h"
 #include "conf.h"
+#include "conf_start.h"
 #include "console.h"
 #include "control.h"
 #include "counters.h"
@@ -308,9 +309,12 @@ main(int argc, char **argv)
 	if (!d.conf)
 		return EXIT_FAILURE;
 	if (opt.check) {
-		printf("%s: no mistakes\n", opt.conf_path);
+		bool is_good = conf_start_check(d.conf, opt.conf_path, stderr);
+
+		if (is_good)
+			printf("%s: no mistakes\n", opt.conf_path);
 		conf_free(d.conf);
-		return EXIT_SUCCESS;
+		return is_good ? EXIT_SUCCESS : EXIT_FAILURE;
 	}
 	set_up_signals();
 	raise_file_limit();

@@ -8,6 +8,7 @@
 
 #include "af_packet.h"
 #include "af_xdp.h"
+#include "conf_start.h"
 #include "dpdk.h"
 #include "dpdk_eth.h"
 #include "link.h"
@@ -141,9 +142,16 @@ int
 port_open(const struct conf_port *conf, const struct port_use *use,
           const struct fault_params *fault, struct port **port)
 {
-	char why[LOG_LINE_MAX];
+	char why[LOG_LINE_MAX], dir[CONF_PORT_ARG_LEN];
 	struct port *inner;
-	int err = openers[conf->kind](conf, use, port, why, sizeof(why));
+	int err;
+
+	if (!conf_start_has_folder(conf, dir)) {
+		log_error("%s:%s: there is no folder %s: make it", conf_port_kind(conf), conf->arg,
+		          dir);
+		return -ENOENT;
+	}
+	err = openers[conf->kind](conf, use, port, why, sizeof(why));
 
 	if (err)
 		log_error("%s", why);

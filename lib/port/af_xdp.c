@@ -333,14 +333,18 @@ open_queue(struct af_xdp_port *ap, uint32_t i)
 static void
 say_why(const struct af_xdp_port *ap, const char *what, int err, char *why, size_t why_size)
 {
-	const char *remedy = "";
+	char remedy[128] = "";
 
 	if (err == -EPERM || err == -EACCES)
-		remedy = "; it needs CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF";
+		snprintf(remedy, sizeof(remedy),
+		         "; it needs CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF");
 	else if (err == -ENOBUFS)
-		remedy = "; it needs CAP_IPC_LOCK, or more memory that may be locked ('ulimit -l')";
+		snprintf(remedy, sizeof(remedy),
+		         "; it needs CAP_IPC_LOCK, or %zu KB more memory that may be locked "
+		         "('ulimit -l')",
+		         (size_t)ap->area_bytes >> 10);
 	else if (err == -EBUSY)
-		remedy = "; another program has an XDP socket there";
+		snprintf(remedy, sizeof(remedy), "; another program has an XDP socket there");
 	snprintf(why, why_size, "%s: %s: %s%s", ap->kernel.kif.name, what, strerror(-err), remedy);
 }
 

@@ -50,17 +50,18 @@ claim_answer(int fd)
 	}
 }
 
-/* Process that has the claim; 0 if it can't be told. */
-static pid_t
-claim_holder(const struct sockaddr_un *addr, socklen_t addr_len)
+pid_t
+kernel_port_holder(const struct kernel_if *kif)
 {
+	struct sockaddr_un addr;
+	socklen_t addr_len = claim_address(kif, &addr);
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct ucred cred = {0};
 	socklen_t len = sizeof(cred);
 
 	if (fd < 0)
 		return 0;
-	if (connect(fd, (const struct sockaddr *)addr, addr_len) < 0 ||
+	if (connect(fd, (const struct sockaddr *)&addr, addr_len) < 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
 		cred.pid = 0;
 	close(fd);
@@ -92,7 +93,7 @@ claim(struct kernel_port *kp, char *why, size_t why_size)
 		return 0;
 	err = errno;
 	if (err == EADDRINUSE)
-		tell_holder(kp, claim_holder(&addr, len), why, why_size);
+		tell_holder(kp, kernel_port_holder(&kp->kif), why, why_size);
 	else
 		snprintf(why, why_size, "%s: cannot claim it: %s", kp->kif.name, strerror(err));
 	return err == EADDRINUSE ? -EBUSY : -err;

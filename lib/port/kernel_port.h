@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "kernel_if.h"
 #include "port.h"
@@ -44,6 +45,9 @@ struct kernel_port {
  */
 int kernel_port_open(struct kernel_port *kp, const char *name, enum kernel_take take, char *why,
                      size_t why_size);
+
+/** Process whose port has an interface; 0 = none, or it can't be told. */
+pid_t kernel_port_holder(const struct kernel_if *kif);
 
 /** Also after kernel_port_open failed. */
 void kernel_port_close(struct kernel_port *kp);

@@ -97,6 +97,12 @@ is_one_of_ours(const char *name)
 	return false;
 }
 
+bool
+xdp_prog_is_foreign(const struct kernel_if *kif, char name[XDP_PROG_NAME_LEN])
+{
+	return attached_name(kif, name, XDP_PROG_NAME_LEN) && !is_one_of_ours(name);
+}
+
 /* In the driver, where it has a place for programs and the interface's settings allow it. */
 static int
 try_attach(struct xdp_prog *prog, const struct kernel_if *kif)
@@ -117,7 +123,7 @@ int
 xdp_prog_attach(struct xdp_prog *prog, const struct kernel_if *kif, char *why, size_t why_size)
 {
 	const struct timespec nap = {.tv_nsec = GOING_NAP_NS};
-	char name[64] = "that cannot be looked at";
+	char name[XDP_PROG_NAME_LEN] = "that cannot be looked at";
 	int err;
 
 	for (int i = 0; i < GOING_TRIES; i++) {

@@ -21,6 +21,11 @@ struct xdp_prog {
 /** Receive queues of one interface that can have a socket. Source: the map in xdp/weft.bpf.c. */
 #define XDP_PROG_QUEUES_MAX 64
 
+/** Room for a program's name. */
+#define XDP_PROG_NAME_LEN 64
+/** Whether an interface has a program that is not ours. @param[out] name  its name then. */
+bool xdp_prog_is_foreign(const struct kernel_if *kif, char name[XDP_PROG_NAME_LEN]);
+
 /**
  * Load it. Needs CAP_BPF and CAP_NET_ADMIN.
  *

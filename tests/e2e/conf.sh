@@ -96,8 +96,21 @@ verdict $? "an unknown short option" "$(cat "$e2e_dir/client")"
 for option in --check ''; do
 	# shellcheck disable=SC2086 # no word or one
 	WEFT_RUNTIME_DIR=run/weft timeout 10 "$WEFTD" $option "$WEFT_CONF" >"$e2e_dir/client" 2>&1
-	[ $? = 1 ] && grep -q 'WEFT_RUNTIME_DIR is not an absolute path' "$e2e_dir/client"
+	[ $? = 1 ] && grep -q '^environment: WEFT_RUNTIME_DIR=run/weft is not an absolute path' "$e2e_dir/client"
 	verdict $? "a relative folder of sockets ${option:-at start}" "$(sed 's|.*/||' "$e2e_dir/client")"
+done
+for option in --check ''; do
+	# shellcheck disable=SC2086 # no word or one
+	WEFT_RUNTIME_DIR=$e2e_dir/no/such timeout 10 "$WEFTD" $option "$WEFT_CONF" >"$e2e_dir/client" 2>&1
+	[ $? = 1 ] && grep -q "$e2e_dir/no.*: make it" "$e2e_dir/client"
+	verdict $? "a folder of sockets two levels deep ${option:-at start}" "$(sed "s|$e2e_dir|DIR|g" "$e2e_dir/client")"
+	for port in link:$e2e_dir/no/x.sock memif:$e2e_dir/no/x.sock,server; do
+		printf '[nic far0]\nip = 10.99.0.1\nport = %s\n' "$port" >"$e2e_dir/bad.conf"
+		# shellcheck disable=SC2086
+		WEFT_RUNTIME_DIR=$e2e_dir timeout 10 "$WEFTD" $option "$e2e_dir/bad.conf" >"$e2e_dir/client" 2>&1
+		[ $? = 1 ] && grep -q "x.sock: there is no folder $e2e_dir/no: make it" "$e2e_dir/client"
+		verdict $? "no folder for a ${port%%:*} ${option:-at start}" "$(sed "s|$e2e_dir|DIR|g" "$e2e_dir/client")"
+	done
 done
 WEFT_RUNTIME_DIR=run/weft timeout 10 "$WEFT_RUN" true >"$e2e_dir/client" 2>&1
 [ $? = 1 ] && grep -q '^weft: WEFT_RUNTIME_DIR=run/weft is not an absolute path$' "$e2e_dir/client"

@@ -127,6 +127,26 @@ ip -n $ns1 addr add 10.98.0.11/24 dev weft1
 ip -n $ns0 link set weft0 down
 daemon 0 && follow_start && shows '^port down'
 verdict $? "on an interface that is down the device is there, its port down"
+$in0 "$WEFTD" --check "$e2e_dir/side0.conf" >"$e2e_dir/client" 2>&1 && grep -q 'no mistakes' "$e2e_dir/client" &&
+	grep -q "side0.conf:2: warning: weft0 is in use by process $pid0: a start fails" "$e2e_dir/client"
+verdict $? "a check names who has the interface just now"
+printf '[nic a]\nport = af_packet:weft0\n[nic b]\nport = af_xdp:weft0\n' >"$e2e_dir/twice.conf"
+! $in0 "$WEFTD" --check "$e2e_dir/twice.conf" >"$e2e_dir/client" 2>&1 &&
+	grep -q 'twice.conf:4: weft0 has the port of line 2 already' "$e2e_dir/client"
+verdict $? "an interface has one port in a conf file"
+if (exec setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$WEFTD") 2>/dev/null; then
+	chmod 755 "$e2e_dir"
+	! $in0 setpriv --reuid=65534 --regid=65534 --clear-groups "$WEFTD" --check "$e2e_dir/side0.conf" \
+		>"$e2e_dir/client" 2>&1 && grep -q 'side0.conf:2: weft0: .*needs CAP_NET_RAW' "$e2e_dir/client"
+	verdict $? "a check tells of privileges that are missing"
+	sed '1i [daemon]\ngroup = root' "$WEFT_CONF" >"$e2e_dir/group.conf"
+	! setpriv --reuid=65534 --regid=65534 --clear-groups "$WEFTD" --check "$e2e_dir/group.conf" \
+		>"$e2e_dir/client" 2>&1 && grep -q 'user 65534 is not in it .*SupplementaryGroups=root' "$e2e_dir/client"
+	verdict $? "and of a group that the daemon is not in"
+	chmod 700 "$e2e_dir"
+else
+	verdict 0 "a check tells of privileges that are missing # SKIP a build that not every user may read"
+fi
 ip -n $ns0 link set weft0 up
 event 'port active' && shows '^port active'
 verdict $? "when it comes up the port is active"

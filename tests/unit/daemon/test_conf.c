@@ -438,8 +438,8 @@ Test(conf, a_relative_folder_of_sockets_is_told)
 
 	setenv("WEFT_RUNTIME_DIR", "run/weft", 1);
 	cr_expect_null(read_text(TWO_NICS, &errors));
-	cr_expect_str_eq(errors, "dir/t.conf: WEFT_RUNTIME_DIR is not an absolute path\n", "%s",
-	                 errors);
+	cr_expect_str_eq(errors, "environment: WEFT_RUNTIME_DIR=run/weft is not an absolute path\n",
+	                 "%s", errors);
 	free(errors);
 }
 

@@ -19,6 +19,7 @@
 #include "engine.h"
 #include "mem.h"
 #include "roce_frames.h"
+#include "xdp_prog.h"
 
 /*
  * Ports on the two ends of a veth pair in a network namespace of this test's own. For root only.
@@ -392,6 +393,8 @@ Test(kernel_port, a_foreign_xdp_program_stays_and_is_named)
 	};
 	struct pkt_pool *pool = pkt_pool_mem_create(64, ROOM);
 	int index = (int)if_nametoindex("w0"), fd;
+	char name[XDP_PROG_NAME_LEN];
+	struct kernel_if kif;
 	struct port *port;
 	uint32_t id = 0;
 
@@ -399,12 +402,18 @@ Test(kernel_port, a_foreign_xdp_program_stays_and_is_named)
 	if (fd < 0)
 		cr_skip_test("loading a BPF program needs root");
 	cr_assert_eq(bpf_xdp_attach(index, fd, XDP_FLAGS_UPDATE_IF_NOEXIST, NULL), 0);
+	cr_assert_eq(kernel_if_find("w0", &kif), 0);
+	cr_expect(xdp_prog_is_foreign(&kif, name));
+	cr_expect_str_eq(name, "somebodys");
+	cr_expect_eq(kernel_port_holder(&kif), 0);
 	cr_expect_eq(open_kind(AF_XDP_PORT, "w0", KERNEL_TAKE_ROCE, pool, &port), -EBUSY);
 	cr_expect(strstr(why, "w0 has an XDP program 'somebodys'"), "%s", why);
 	cr_expect_eq(bpf_xdp_query_id(index, 0, &id), 0);
 	cr_expect_neq(id, 0);
 	cr_assert_eq(bpf_xdp_detach(index, 0, NULL), 0);
 	port = open_good(AF_XDP_PORT, "w0", KERNEL_TAKE_ROCE, pool);
+	cr_expect_not(xdp_prog_is_foreign(&kif, name), "ours is not");
+	cr_expect_eq(kernel_port_holder(&kif), getpid());
 	port->ops->close(port);
 	cr_expect_eq(bpf_xdp_query_id(index, 0, &id), 0);
 	cr_expect_eq(id, 0, "ours goes with the port");
