@@ -69,7 +69,7 @@ go_on(struct flow *f, uint32_t each)
 static struct cost
 pump(struct flow *flows, uint32_t nb_active, uint32_t step)
 {
-	uint64_t start = timing_now_ns(), stack_ns = 0, total_ns;
+	uint64_t start = timing_wall_ns(), stack_ns = 0, total_ns;
 	uint32_t each = NB_MSGS / nb_active, nb = each * nb_active, left = nb;
 
 	for (uint32_t i = 0; left; i = i + GROUP < nb_active ? i + GROUP : 0) {
@@ -83,12 +83,12 @@ pump(struct flow *flows, uint32_t nb_active, uint32_t step)
 			left -= go_on(f, each);
 			rung[n] = f->tx.qp;
 		}
-		t = timing_now_ns();
+		t = timing_wall_ns();
 		qp_doorbells(rung, n, w.now_ns);
 		world_run(&w, 8);
-		stack_ns += timing_now_ns() - t;
+		stack_ns += timing_wall_ns() - t;
 	}
-	total_ns = timing_now_ns() - start;
+	total_ns = timing_wall_ns() - start;
 	for (uint32_t i = 0; i < nb_active; i++)
 		flows[i * step].posted = flows[i * step].done = 0;
 	return (struct cost){(double)stack_ns / nb, (double)(total_ns - stack_ns) / nb};

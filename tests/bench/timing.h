@@ -18,6 +18,16 @@ timing_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
+/** Time on the wall: a tenth of what the other costs (a system call), for what is timed often. */
+static inline uint64_t
+timing_wall_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
 static inline int
 timing_order(const void *a, const void *b)
 {
