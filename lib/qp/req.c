@@ -15,9 +15,10 @@
 
 /*
  * How long a request looks for the MAC of its next hop, and how soon again: a quarter of the time
- * it has waited, at least so much. Our choice.
+ * it has waited, at least so much. Until the question is repeated: a datagram that leaves before is
+ * lost for no more than a neighbour, or a kernel that asks for us, with little time. Our choice.
  */
-#define NEIGH_WAIT_NS 10000000
+#define NEIGH_WAIT_NS NEIGH_ASK_NS
 #define NEIGH_POLL_NS 20000
 #define NEIGH_WAIT_ASKS 1
 
