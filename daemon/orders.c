@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -62,6 +63,28 @@ order_node(const struct console *con, const char *name, char *why, size_t size)
 	return NULL;
 }
 
+const struct node *
+order_node_port(const struct console *con, const char *text, int *port, char *why, size_t size)
+{
+	char name[ORDER_TEXT_MAX + 1], *slash, *end;
+	const struct node *node;
+
+	snprintf(name, sizeof(name), "%s", text);
+	slash = strchr(name, '/');
+	*port = -1;
+	if (slash) {
+		*slash = '\0';
+		*port = (int)strtoul(slash + 1, &end, 10);
+		if (end == slash + 1 || *end)
+			*port = INT32_MAX;
+	}
+	node = order_node(con, name, why, size);
+	if (!node || *port < (int)node->nb_ports)
+		return node;
+	snprintf(why, size, "%s: %s has ports 0 to %u", text, name, node->nb_ports - 1);
+	return NULL;
+}
+
 /* ---- version, nodes, counters ---- */
 
 static enum order_said
@@ -86,9 +109,12 @@ begin_counters(struct console *con, char *why, size_t size)
 	const struct report *report = &con->all->report;
 	const char *name = order_text(con, "node");
 	struct nearest near;
+	int port;
 
 	if (!name || report_has_counters(report, name))
 		return true;
+	if (strchr(name, '/'))
+		return order_node_port(con, name, &port, why, size);
 	near = nearest_of(name);
 	offer_nics(&near, report->nodes);
 	offer_switches(&near, report->nodes);

@@ -22,6 +22,9 @@ bool order_nic(const struct console *con, const struct nic **nic, char *why, siz
 
 /** The NIC or switch of a name; NULL if there is none, with the reason in why. */
 const struct node *order_node(const struct console *con, const char *name, char *why, size_t size);
+/** The same of "weft0", "sw0" or "sw0/1". @param[out] port  -1 = none is named. */
+const struct node *order_node_port(const struct console *con, const char *text, int *port,
+                                   char *why, size_t size);
 
 extern const struct order order_set, order_drain, order_resume, order_capture;
 

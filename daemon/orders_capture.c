@@ -27,31 +27,6 @@ number_arg(const struct console *con, const char *name, json_int_t max, uint64_t
 	return false;
 }
 
-/* "weft0", "sw0", or "sw0/1". */
-static bool
-node_and_port(const struct console *con, const char *text, struct capture_conf *conf, char *why,
-              size_t size)
-{
-	char name[ORDER_TEXT_MAX + 1], *slash, *end;
-
-	snprintf(name, sizeof(name), "%s", text);
-	slash = strchr(name, '/');
-	conf->port = -1;
-	if (slash) {
-		*slash = '\0';
-		conf->port = (int)strtoul(slash + 1, &end, 10);
-		if (end == slash + 1 || *end)
-			conf->port = INT32_MAX;
-	}
-	conf->node = order_node(con, name, why, size);
-	if (!conf->node)
-		return false;
-	if (conf->port < (int)conf->node->nb_ports)
-		return true;
-	snprintf(why, size, "%s: %s has ports 0 to %u", text, name, conf->node->nb_ports - 1);
-	return false;
-}
-
 static void
 capture_ready(struct watch *watch, uint32_t events)
 {
@@ -74,7 +49,7 @@ begin_capture(struct console *con, char *why, size_t size)
 	uint64_t seconds, snaplen;
 	int err;
 
-	if (!node_and_port(con, name, &conf, why, size) ||
+	if (!(conf.node = order_node_port(con, name, &conf.port, why, size)) ||
 	    !number_arg(con, "seconds", 1000000, &seconds, why, size) ||
 	    !number_arg(con, "packets", INT64_MAX, &conf.max_packets, why, size) ||
 	    !number_arg(con, "snaplen", 65535, &snaplen, why, size))

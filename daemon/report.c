@@ -172,20 +172,25 @@ report_has_counters(const struct report *report, const char *name)
 }
 
 json_t *
-report_counters(const struct report *report, const char *node)
+report_counters(const struct report *report, const char *owner)
 {
 	json_t *all = json_object(), *own = NULL;
+	const char *slash = owner ? strchr(owner, '/') : NULL;
+	char node[WEFT_NAME_LEN], text[COUNTER_OWNER_MAX];
 	struct counter *list;
 	uint32_t nb;
 
-	list = counters_read(report->nodes, node, &nb);
+	if (slash)
+		snprintf(node, sizeof(node), "%.*s", (int)(slash - owner), owner);
+	list = counters_read(report->nodes, slash ? node : owner, &nb);
 	for (uint32_t i = 0; list && i < nb; i++) {
 		const struct counter *c = &list[i];
-		char owner[COUNTER_OWNER_MAX];
 
-		if (i == 0 || strcmp(c->node, c[-1].node) != 0 || c->port != c[-1].port) {
+		if (slash && strcmp(counter_owner(c, text), owner) != 0)
+			continue;
+		if (!own || strcmp(c->node, c[-1].node) != 0 || c->port != c[-1].port) {
 			own = json_object();
-			json_object_set_new(all, counter_owner(c, owner), own);
+			json_object_set_new(all, counter_owner(c, text), own);
 		}
 		json_object_set_new(own, c->name, json_integer((json_int_t)c->value));
 	}

@@ -49,8 +49,12 @@ struct report {
 /** Array of nodes, in the order of the conf: NICs, then switches. */
 json_t *report_nodes(const struct report *report);
 
-/** Object of owners (node, switch/port), each an object of counters. NULL = of all nodes. */
-json_t *report_counters(const struct report *report, const char *node);
+/**
+ * Object of owners (node, switch/port), each an object of counters.
+ *
+ * @param owner  one of them, or a switch for all its ports; NULL = all.
+ */
+json_t *report_counters(const struct report *report, const char *owner);
 
 /** One QP. null if there is no such QP. */
 json_t *report_qp(const struct report *report, const struct nic *nic, uint32_t qpn);

@@ -81,6 +81,12 @@ ctl -j counters
 	d["counters"]["sw0/1"]["rx_packets"] > 1000 and
 	d["counters"]["weft1"]["local_ack_timeout_err"] >= 0 and "worker" in d["counters"]'
 verdict $? "counters as JSON"
+ctl counters sw0/1
+says 0 "counters of a port" '^sw0/1 rx_packets [1-9]'
+! grep -v '^sw0/1 ' "$e2e_dir/client"
+verdict $? "of that one alone"
+ctl counters sw0/7
+says 1 "counters of a port that isn't there" 'sw0/7: sw0 has ports 0 to 1'
 ctl --all counters sw0
 says 0 "counters that are 0" '^sw0/0 rx_bad 0$'
 
@@ -128,7 +134,11 @@ says 1 "a node that isn't there" "nearest: 'sw0'"
 ctl qp weft0
 says 2 "a missing argument" 'qp needs a qpn'
 ctl qp weft0 -- -1
-says 2 "a number that isn't one" "qpn '-1': not a number"
+says 2 "a number that isn't one" "qpn '-1': not a whole number"
+ctl --seconds 0.5 capture sw0 "$e2e_dir/x.pcapng"
+says 2 "half a second" "seconds '0.5': not a whole number"
+ctl nodes --seconds 3
+says 2 "an option of another command" '^weftctl: --seconds is for capture'
 ctl nodes weft0
 says 2 "an argument too many" "'weft0' is too much"
 ctl node
@@ -146,6 +156,9 @@ ctl -s loopback version
 says 0 "a daemon by name" 'daemon loopback'
 ctl -s "$e2e_dir/loopback.sock" version
 says 0 "a daemon by path" 'daemon loopback'
+(cd "$e2e_dir" && timeout 20 "$WEFTCTL" -s loopback.sock version) >"$e2e_dir/client" 2>"$e2e_dir/server"
+ctl_code=$?
+says 0 "a daemon by a file of this folder" 'daemon loopback'
 ctl -s none version
 says 3 "a daemon that isn't there" 'no weftd none is running'
 sed 's/10\.77\./10.78./g; s/weft0/far0/g; s/weft1/far1/g' "$WEFT_CONF" >"$e2e_dir/far.conf"
@@ -198,6 +211,12 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups true
 		>"$e2e_dir/client" 2>"$e2e_dir/server"
 	ctl_code=$?
 	says 3 "somebody else" "operators. may"
+	# What the dead daemon left looks the same to him.
+	says 3 "of every socket" "/far.ctl, $e2e_dir/loopback.ctl: Permission denied"
+	chown 65534 "$e2e_dir"
+	ctl nodes
+	says 3 "a folder of somebody else" "ignoring $e2e_dir: .*; -s $e2e_dir/NAME.ctl asks all the same"
+	chown 0 "$e2e_dir"
 	chmod 700 "$e2e_dir"
 fi
 

@@ -20,8 +20,8 @@ struct found {
 	struct ask *ask; /* the first that answers */
 	char names[256]; /* of all of them */
 	unsigned int nb;
-	int err; /* of the last that could not be reached */
-	char err_path[256];
+	int err;             /* of the last that could not be reached */
+	char err_paths[512]; /* of all that could not */
 };
 
 /* @return a descriptor or a negative errno. */
@@ -68,8 +68,10 @@ try_socket(struct found *found, const char *dir, const char *file)
 	if (fd == -ECONNREFUSED || fd == -ENOENT)
 		return; /* what a daemon that died has left */
 	if (fd < 0) {
+		len = strlen(found->err_paths);
 		found->err = -fd;
-		strcpy(found->err_path, path);
+		snprintf(found->err_paths + len, sizeof(found->err_paths) - len, "%s%s",
+		         len ? ", " : "", path);
 		return;
 	}
 	snprintf(found->names + len, sizeof(found->names) - len, "%s%.*s", len ? ", " : "",
@@ -91,7 +93,8 @@ look_in(struct found *found, const char *dir, const char *name)
 	int nb, err = sockdir_check(dir, geteuid(), &why);
 
 	if (err == -EPERM)
-		fprintf(stderr, "weftctl: ignoring %s: %s\n", dir, why);
+		fprintf(stderr, "weftctl: ignoring %s: %s; -s %s/NAME%s asks all the same\n", dir,
+		        why, dir, SOCKDIR_OPERATOR_SUFFIX);
 	nb = err ? 0 : scandir(dir, &list, NULL, alphasort);
 	for (int i = 0; i < nb; i++) {
 		const char *file = list[i]->d_name;
@@ -126,7 +129,7 @@ look(struct found *found, const char *name)
 		strcat(dir, " or " SOCKDIR_SYSTEM);
 	}
 	if (found->nb == 0 && found->err)
-		fprintf(stderr, "weftctl: %s: %s%s\n", found->err_path, strerror(found->err),
+		fprintf(stderr, "weftctl: %s: %s%s\n", found->err_paths, strerror(found->err),
 		        found->err == EACCES ? " (root and the group '[daemon] operators' may)"
 		                             : "");
 	else if (found->nb == 0)
@@ -153,6 +156,14 @@ open_path(struct ask *ask, const char *path)
 	return EXIT_NO_DAEMON;
 }
 
+/* A file of this folder, too, if it is called as sockets are. */
+static bool
+is_path(const char *which)
+{
+	return strchr(which, '/') || ends_with(which, SOCKDIR_SUFFIX) ||
+	       ends_with(which, SOCKDIR_OPERATOR_SUFFIX);
+}
+
 int
 ask_open(struct ask *ask, const char *which)
 {
@@ -160,7 +171,7 @@ ask_open(struct ask *ask, const char *which)
 	int code;
 
 	*ask = (struct ask){.fd = -1, .came_fd = -1};
-	code = which && strchr(which, '/') ? open_path(ask, which) : look(&found, which);
+	code = which && is_path(which) ? open_path(ask, which) : look(&found, which);
 	if (code)
 		return code;
 	if (found.nb > 1) {

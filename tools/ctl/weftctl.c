@@ -18,7 +18,8 @@ static const char usage[] =
 	"  qps [NIC]        queue pairs: state, peer, PSNs, what is in flight, why one failed\n"
 	"  qp NIC QPN       all about one\n"
 	"  clients [NIC]    programs, and what each has\n"
-	"  counters [NODE]  those that are not 0; NODE may be 'worker'\n"
+	"  counters [NODE[/PORT]]\n"
+	"                   those that are not 0; NODE may be 'worker'\n"
 	"  events           what happened of late, and then what happens\n"
 	"  set NIC|ENGINE KEY VALUE\n"
 	"                   change a parameter while it runs\n"
@@ -184,7 +185,7 @@ put_arg(json_t *request, const struct arg *arg, const char *word)
 	if (json_object_set_new(request, arg->name, arg_value(arg, word)) == 0)
 		return true;
 	fprintf(stderr, "weftctl: %s '%s': not a %s\n", arg->name, word,
-	        arg->is_number ? "number" : "text in UTF-8");
+	        arg->is_number ? "whole number" : "text in UTF-8");
 	return false;
 }
 
@@ -229,8 +230,16 @@ make_request(const struct command *command, const struct options *opt, char **wo
 	};
 	bool good = put_args(request, command, words);
 
-	for (size_t i = 0; good && i < sizeof(limits) / sizeof(limits[0]); i++)
-		good = !limits[i].word || put_arg(request, &limits[i].arg, limits[i].word);
+	for (size_t i = 0; good && i < sizeof(limits) / sizeof(limits[0]); i++) {
+		if (!limits[i].word)
+			continue;
+		good = command->has_file;
+		if (good)
+			good = put_arg(request, &limits[i].arg, limits[i].word);
+		else
+			fprintf(stderr, "weftctl: --%s is for capture: try --help\n",
+			        limits[i].arg.name);
+	}
 	if (good && opt->past)
 		json_object_set_new(request, "follow", json_false());
 	if (good)
