@@ -12,12 +12,15 @@ tell_link(const struct driven *d, uint16_t p, uint64_t now_ns)
 	struct node *node = d->node;
 	struct port *port = d->ports[p];
 
+	const char *name = port->name ? port->name : "no name";
+	enum event_kind kind = port->is_down ? EVENT_LINK : EVENT_UP;
+	const char *how = port->is_down ? "down" : "up";
+
 	port->told_down = port->is_down;
 	if (node->nb_ports == 1)
-		event_tell(EVENT_LINK, node->name, "link %s", port->is_down ? "down" : "up");
+		event_tell(kind, node->name, "link %s (%s)", how, name);
 	else
-		event_tell(EVENT_LINK, node->name, "link of port %u %s", p,
-		           port->is_down ? "down" : "up");
+		event_tell(kind, node->name, "link of port %u %s (%s)", p, how, name);
 	if (node->ops->link)
 		node->ops->link(node, p, !port->is_down, now_ns);
 }

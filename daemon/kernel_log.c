@@ -13,8 +13,7 @@ kernel_log_iface(const char *name, const char *ifname, const struct nic_iface *b
 {
 	const uint8_t *m = now->mac;
 
-	if (now->is_up != before->is_up)
-		event_tell(EVENT_LINK, name, "%s is %s", ifname, now->is_up ? "up" : "down");
+	/* That the link went down or up the port sees, too. */
 	if (now->ip_mtu_bytes != before->ip_mtu_bytes)
 		log_info("%s: MTU %u, path MTU %u", name, now->ip_mtu_bytes,
 		         mtu_bytes(nic_mtu_code(now->ip_mtu_bytes)));

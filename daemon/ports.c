@@ -153,18 +153,23 @@ port_open(const struct conf_port *conf, const struct port_use *use,
 	}
 	err = openers[conf->kind](conf, use, port, why, sizeof(why));
 
-	if (err)
+	if (err) {
 		log_error("%s", why);
-	if (err || !fault)
 		return err;
+	}
+	(*port)->name = conf->arg;
+	if (!fault)
+		return 0;
 	inner = *port;
 	err = port_fault_wrap(inner, fault, use->pool, port);
 	if (err) {
 		log_error("fault layer: %s", strerror(-err));
 		port_close(inner);
 		*port = NULL;
+		return err;
 	}
-	return err;
+	(*port)->name = conf->arg;
+	return 0;
 }
 
 void

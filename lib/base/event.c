@@ -12,10 +12,11 @@ static const struct {
 	const char *text;
 	enum log_level level;
 } kinds[EVENT_NB] = {
-	[EVENT_QP] = {"qp", LOG_LEVEL_WARN},          [EVENT_LINK] = {"link", LOG_LEVEL_WARN},
-	[EVENT_GID] = {"gid", LOG_LEVEL_INFO},        [EVENT_NEIGH] = {"neighbour", LOG_LEVEL_WARN},
-	[EVENT_CLIENT] = {"client", LOG_LEVEL_DEBUG}, [EVENT_LIMIT] = {"limit", LOG_LEVEL_WARN},
-	[EVENT_ORDER] = {"order", LOG_LEVEL_INFO},    [EVENT_DRAIN] = {"drain", LOG_LEVEL_INFO},
+	[EVENT_QP] = {"qp", LOG_LEVEL_WARN},           [EVENT_LINK] = {"link", LOG_LEVEL_WARN},
+	[EVENT_UP] = {"link", LOG_LEVEL_INFO},         [EVENT_GID] = {"gid", LOG_LEVEL_INFO},
+	[EVENT_NEIGH] = {"neighbour", LOG_LEVEL_WARN}, [EVENT_CLIENT] = {"client", LOG_LEVEL_DEBUG},
+	[EVENT_LIMIT] = {"limit", LOG_LEVEL_WARN},     [EVENT_ORDER] = {"order", LOG_LEVEL_INFO},
+	[EVENT_DRAIN] = {"drain", LOG_LEVEL_INFO},
 };
 
 void

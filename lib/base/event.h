@@ -10,7 +10,8 @@
 
 enum event_kind {
 	EVENT_QP,     /**< a queue pair failed */
-	EVENT_LINK,   /**< a link went down or came up */
+	EVENT_LINK,   /**< a link went down... */
+	EVENT_UP,     /**< ...or came up: the same to those who watch, and no warning */
 	EVENT_GID,    /**< an address came or went */
 	EVENT_NEIGH,  /**< a neighbour answers no more */
 	EVENT_CLIENT, /**< an application came or went */

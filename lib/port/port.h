@@ -49,8 +49,9 @@ struct port_ops {
 /** An attachment of a node to a link. First member of every kind's own struct. */
 struct port {
 	const struct port_ops *ops;
-	bool is_down;   /**< kept by the kind: no carrier, no peer; what is sent now is dropped */
-	bool told_down; /**< kept by the driver: what the node was last told */
+	const char *name; /**< for people, its opener's: interface, socket...; NULL = none */
+	bool is_down;     /**< kept by the kind: no carrier, no peer; what is sent now is dropped */
+	bool told_down;   /**< kept by the driver: what the node was last told */
 	/** Kept by the kind itself. */
 	struct {
 		uint64_t rx_packets, rx_bytes;
