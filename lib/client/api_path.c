@@ -128,7 +128,7 @@ API int
 weft_qp_error(struct weft_qp *qp, char *text, size_t size)
 {
 	struct shm_qp_attr attr;
-	char reason[256];
+	char reason[WEFT_REASON_LEN];
 	int err = client_qp_query(qp, &attr, reason);
 
 	if (!err)

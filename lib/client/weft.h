@@ -237,7 +237,7 @@ int weft_qp_connect(struct weft_qp *qp, const struct weft_path *path, unsigned a
 int weft_qp_fail(struct weft_qp *qp);
 /** Back to the start, silently dropping everything outstanding. */
 int weft_qp_reset(struct weft_qp *qp);
-/** Why the QP failed, a sentence; "" if it did not. */
+/** Why the QP failed, a sentence of up to 320 bytes; "" if it did not. */
 int weft_qp_error(struct weft_qp *qp, char *text, size_t size);
 
 /* ---- posting ---- */

@@ -106,7 +106,7 @@ void
 qp_explain(const struct qp *qp, char *buf, uint32_t size)
 {
 	uint64_t una = qp->rel ? qp->rel->tx_una : 0;
-	char peer[64] = "the peer never answered";
+	char peer[96] = "the peer never answered";
 	char why[112];
 
 	if (qp->error.why == QP_REASON_NONE) {
@@ -238,7 +238,7 @@ peer_text(const struct qp *qp, char *buf, size_t size)
 static void
 explain_once(struct qp *qp, enum qp_reason why, uint64_t psn)
 {
-	char text[256], peer[IP_ADDR_TEXT + 20];
+	char text[WEFT_REASON_LEN], peer[IP_ADDR_TEXT + 20];
 
 	if (qp->error.why == QP_REASON_NONE) {
 		qp->error.why = why;

@@ -14,7 +14,7 @@
  */
 
 /** What qp_explain writes at most. */
-#define QP_VIEW_WHY_MAX 320
+#define QP_VIEW_WHY_MAX WEFT_REASON_LEN
 
 /** All as of one moment. PSNs as on the wire, 24 bits. */
 struct qp_view {

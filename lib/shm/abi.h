@@ -29,6 +29,7 @@
 #define WEFT_MAX_PD 4096                 /**< per client */
 #define WEFT_MAX_RD_ATOMIC 16            /**< outstanding READs and atomics of one QP, each way */
 #define WEFT_MAX_MSG (UINT32_C(1) << 31) /**< bytes */
+#define WEFT_REASON_LEN 320              /**< of the longest reason why a QP failed, with its NUL */
 #define WEFT_NAME_LEN 32                 /**< device and engine names, zero padded */
 #define WEFT_MAX_SEGS 64                 /**< memory segments of one registration */
 

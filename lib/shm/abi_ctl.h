@@ -198,7 +198,7 @@ struct ctl_qp_attr {
 	uint32_t qpn;
 	uint32_t mask; /**< enum shm_qp_mask */
 	struct shm_qp_attr attr;
-	char reason[256]; /**< query: why the QP is in error, a sentence; "" else */
+	char reason[WEFT_REASON_LEN]; /**< query: why the QP is in error, a sentence; "" else */
 };
 
 /** Any message fits. */

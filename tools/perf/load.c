@@ -63,7 +63,7 @@ slot_of(const struct load *l, const struct load_qp *q, uint64_t i)
 static void
 fail(struct load *l, const struct load_qp *q, uint8_t status)
 {
-	char reason[400];
+	char reason[WEFT_REASON_LEN];
 
 	if (l->why[0])
 		return;

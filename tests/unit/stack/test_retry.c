@@ -2,8 +2,10 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "fail.h"
 #include "log.h"
 #include "peer.h"
+#include "psn.h"
 
 /* Silence and RNR: how often is repeated, after how long, and how it ends. */
 
@@ -279,6 +281,30 @@ Test(retry, with_the_own_link_down_the_reason_says_so_and_for_how_long)
 	cr_expect_eq(pair_state(&p, 0, why), SHM_QPS_ERR);
 	cr_expect(strstr(why, "the NIC's own link is down, for 3 s now"), "%s", why);
 	cr_expect(strstr(last_line, "bring the interface up"), "%s", last_line);
+	pair_close(&p);
+}
+
+Test(retry, no_reason_is_cut)
+{
+	char text[WEFT_REASON_LEN];
+	struct pair p;
+	struct qp *qp;
+
+	pair_make(&p, NULL, NULL);
+	qp = p.qp[0].qp;
+	qp->tx_nxt_psn = PSN_MASK;
+	qp->error.psn = qp->error.peer_psn = PSN_MASK;
+	qp->error.nb_timeouts = qp->error.down_s = UINT32_MAX;
+	qp->error.peer_spoke = true;
+	qp->error.peer_syndrome = AETH_NAK_OPERATION;
+	for (int why = QP_REASON_USER; why < QP_REASON_NB; why++) {
+		qp->error.why = (uint8_t)why;
+		qp_explain(qp, text, sizeof(text));
+		cr_expect(strstr(text, "NAK remote operational error for PSN 16777215"), "%s",
+		          text);
+		cr_expect_lt(strlen(text), sizeof(text) - 32, "room for larger counts");
+	}
+	qp->error.why = QP_REASON_NONE;
 	pair_close(&p);
 }
 
