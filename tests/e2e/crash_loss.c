@@ -71,18 +71,32 @@ crash_loss_take(struct crash_losses *all, uint64_t when_ns)
 	all->slow_ms[all->nb++] = longest * (double)SPAN_NS / 1e6;
 }
 
+/* Values that reach a limit; they are sorted. */
+static uint32_t
+nb_from(const double *values, uint32_t nb, double limit)
+{
+	uint32_t i = 0;
+
+	while (i < nb && values[i] < limit)
+		i++;
+	return nb - i;
+}
+
 void
 crash_loss_tell(const char *what, struct crash_losses *all)
 {
-	if (all->nb == 0)
+	uint32_t nb = all->nb;
+
+	if (nb == 0)
 		return;
-	qsort(all->loss, all->nb, sizeof(all->loss[0]), compare_doubles);
-	qsort(all->slow_ms, all->nb, sizeof(all->slow_ms[0]), compare_doubles);
-	printf("others, %s (%u times): loss in 100 ms median %.0f %%, 90th percentile %.0f %%, "
-	       "worst %.0f %%; slow for median %.0f ms, 90th percentile %.0f ms, worst %.0f ms\n",
-	       what, all->nb, 100 * all->loss[all->nb / 2], 100 * all->loss[all->nb * 9 / 10],
-	       100 * all->loss[all->nb - 1], all->slow_ms[all->nb / 2],
-	       all->slow_ms[all->nb * 9 / 10], all->slow_ms[all->nb - 1]);
+	qsort(all->loss, nb, sizeof(all->loss[0]), compare_doubles);
+	qsort(all->slow_ms, nb, sizeof(all->slow_ms[0]), compare_doubles);
+	printf("others, %s, %u times: loss in 100 ms median %.0f %%, worst %.0f %%, "
+	       "from 10 %% on %u times; slow for median %.0f ms, worst %.0f ms, from 100 ms on %u "
+	       "times\n",
+	       what, nb, 100 * all->loss[nb / 2], 100 * all->loss[nb - 1],
+	       nb_from(all->loss, nb, 0.1), all->slow_ms[nb / 2], all->slow_ms[nb - 1],
+	       nb_from(all->slow_ms, nb, 100));
 }
 
 void
