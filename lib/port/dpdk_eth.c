@@ -17,6 +17,7 @@
 #include "dpdk.h"
 #include "dpdk_mbuf.h"
 #include "engine.h"
+#include "memif_socket.h"
 
 /* Frames of each ring, if the device allows it. Our choice: a full window. */
 #define RING_FRAMES 1024
@@ -75,19 +76,26 @@ connect_again(struct eth_port *ep, uint64_t now_ns)
 }
 
 static void
-look_at_link(struct eth_port *ep, uint64_t now_ns)
+see_link(struct eth_port *ep)
 {
 	struct rte_eth_link link;
 
+	ep->port.is_down = !ep->is_started || rte_eth_link_get_nowait(ep->id, &link) != 0 ||
+	                   link.link_status == RTE_ETH_LINK_DOWN;
+}
+
+static void
+look_at_link(struct eth_port *ep, uint64_t now_ns)
+{
 	ep->looked_ns = now_ns;
 	/* The driver's own thread is in the middle of the last attempt for some milliseconds, and a
-	 * stop would take its memory from under it: each attempt has its time. */
+	 * stop would take its memory from under it: each attempt has its time, the one when the
+	 * port was opened too. */
 	if (ep->connect_ns == 0 || !ep->port.is_down)
 		ep->connect_ns = now_ns + CONNECT_NS;
 	else if (ep->reconnects && ep->connect_ns <= now_ns)
 		connect_again(ep, now_ns);
-	ep->port.is_down = !ep->is_started || rte_eth_link_get_nowait(ep->id, &link) != 0 ||
-	                   link.link_status == RTE_ETH_LINK_DOWN;
+	see_link(ep);
 }
 
 static void tx_flush(struct eth_port *ep, uint64_t now_ns);
@@ -292,7 +300,7 @@ open_device(const char *device, bool reconnects, uint32_t mtu_bytes, struct pkt_
 	err = start(ep, mtu_bytes, pool, step);
 	if (err)
 		goto fail;
-	look_at_link(ep, 0);
+	see_link(ep);
 	*opened = ep;
 	return 0;
 fail:
@@ -308,8 +316,10 @@ port_memif_open(const char *socket, enum memif_role role, uint32_t mtu_bytes, st
 	struct step step = {"make", 0};
 	struct eth_port *ep;
 	char name[32], args[256];
-	int err;
+	int err = memif_socket_check(socket, role == MEMIF_SERVER, why, why_size);
 
+	if (err)
+		return err;
 	/* It tells of every attempt to connect. */
 	rte_log_set_level_pattern("pmd.net.memif*", RTE_LOG_CRIT);
 	snprintf(name, sizeof(name), "net_memif%u", nb_opened++);

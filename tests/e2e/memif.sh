@@ -1,19 +1,26 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Two daemons joined by a memif; the client is there first, and comes back after it has left.
+# Two daemons joined by a memif; the client is there first, and comes back after it has left. Then a
+# foreign program between them: dpdk-testpmd, which hands frames from one memif to another.
 # shellcheck disable=SC2154,SC2086 # set by lib.sh or by eval; words of numbers
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 e2e_needs ib_write_bw ibv_rc_pingpong
 
-# side N ROLE: a daemon with its end of the memif.
+# side N ROLE [SOCKET]: a daemon with its end of the memif.
 side() {
-	printf '[nic weft%s]\nport = memif:%s/memif.sock,%s\nip = 10.98.0.1%s\n' "$1" "$e2e_dir" "$2" "$1" \
+	printf '[nic weft%s]\nport = memif:%s/%s,%s\nip = 10.98.0.1%s\n' "$1" "$e2e_dir" "${3-memif.sock}" "$2" "$1" \
 		>"$e2e_dir/side$1.conf"
+	: >>"$e2e_dir/weftd"
+	e2e_lines=$(wc -l <"$e2e_dir/weftd")
 	daemon_start weftd "$e2e_dir/side$1.conf"
 	eval "pid$1=\$daemon_pid"
-	daemon_wait weft"$1"
+	e2e_tries=0
+	while ! tail -n "+$((e2e_lines + 1))" "$e2e_dir/weftd" | grep -q "ready.*side$1" && e2e_signal 0 "$daemon_pid" && [ $e2e_tries -lt $((e2e_limit * 10)) ]; do
+		sleep 0.1
+		e2e_tries=$((e2e_tries + 1))
+	done
 }
 
 # quick: whether anything goes over it. The client looks for its server only now and then.
@@ -41,4 +48,28 @@ e2e_stop "$pid1"
 side 1 server
 quick
 verdict $? "a server comes back, and its client finds it"
+
+kill -KILL "$pid1"
+wait "$pid1" 2>/dev/null
+side 1 server
+quick
+verdict $? "a server that was killed comes back"
+
+e2e_stop "$pid0" "$pid1"
+command -v dpdk-testpmd >/dev/null || {
+	verdict 0 "through dpdk-testpmd # SKIP it is not installed"
+	e2e_end
+}
+XDG_RUNTIME_DIR="$e2e_dir" dpdk-testpmd --no-huge -m 256 --no-pci --no-shconf --no-telemetry --iova-mode va \
+	--lcores '0@(0-1),1@(0-1)' --vdev "net_memif0,role=server,socket-abstract=no,socket=$e2e_dir/left" \
+	--vdev "net_memif1,role=server,socket-abstract=no,socket=$e2e_dir/right" -- --forward-mode=io --total-num-mbufs=8192 \
+	--mbuf-size=9216 --no-lsc-interrupt --stats-period=3600 >"$e2e_dir/testpmd" 2>&1 </dev/null &
+testpmd_pid=$!
+e2e_pids="$e2e_pids $testpmd_pid"
+side 0 client left
+side 1 client right
+quick
+verdict $? "pingpong through dpdk-testpmd"
+pair ib_write_bw -s 65536 -n 200
+e2e_stop "$testpmd_pid"
 e2e_end

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "memif_socket.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* The folder of a path exists. */
+static int
+check_folder(const char *path, char *why, size_t why_size)
+{
+	char copy[PATH_MAX], *folder;
+	struct stat st;
+
+	snprintf(copy, sizeof(copy), "%s", path);
+	folder = dirname(copy);
+	if (stat(folder, &st) == 0 && S_ISDIR(st.st_mode))
+		return 0;
+	snprintf(why, why_size, "memif %s: there is no folder %s: make it", path, folder);
+	return -ENOENT;
+}
+
+/* Whether somebody listens there; -ECONNREFUSED if nobody does any more. */
+static int
+call(const char *path)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
+
+	if (fd < 0)
+		return -errno;
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
+	err = connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+/* What lies where a server will make its socket. */
+static int
+clear_way(const char *path, char *why, size_t why_size)
+{
+	struct stat st;
+	int err;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISSOCK(st.st_mode)) {
+		snprintf(why, why_size,
+		         "memif %s: is there already, and no socket: remove it, or choose another "
+		         "name",
+		         path);
+		return -EEXIST;
+	}
+	err = call(path);
+	if (err == -ECONNREFUSED && unlink(path) < 0)
+		err = -errno;
+	else if (err == -ECONNREFUSED)
+		return 0;
+	if (err == -EACCES || err == -EPERM) {
+		snprintf(why, why_size,
+		         "memif %s: is there already, and may not be used: remove it, or choose "
+		         "another name",
+		         path);
+		return err;
+	}
+	snprintf(why, why_size,
+	         "memif %s: another process serves it: end that, make this end a client, or choose "
+	         "another name",
+	         path);
+	return -EADDRINUSE;
+}
+
+int
+memif_socket_check(const char *path, bool is_server, char *why, size_t why_size)
+{
+	int err = check_folder(path, why, why_size);
+
+	return err || !is_server ? err : clear_way(path, why, why_size);
+}
