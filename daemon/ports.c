@@ -2,6 +2,7 @@
 #include "ports.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -72,9 +73,15 @@ static int
 open_link(const struct conf_port *conf, const struct port_use *use, struct port **port, char *why,
           size_t size)
 {
-	char path[LINK_PATH_MAX + 1];
+	char path[LINK_PATH_MAX + 1], dir[LINK_PATH_MAX + 1];
 	int err = link_path(conf->arg, path);
 
+	/* That of the sockets is there in a daemon, which makes it. */
+	if (!err && access(dirname(strcpy(dir, path)), F_OK) < 0) {
+		snprintf(why, size, "link %s: there is no folder %s: make it", conf->arg,
+		         dirname(strcpy(dir, path)));
+		return -ENOENT;
+	}
 	if (!err)
 		err = port_link_open(path, use->pool, port);
 	if (err)

@@ -133,6 +133,9 @@ for mistake in '-s 0 x:y|--size' '--check --lat x:y|--check goes with' 'tape:x|i
 		grep -q -e "^weft-perf: .*${mistake#*|}" "$e2e_dir/client" && [ "$(wc -l <"$e2e_dir/client")" = 1 ]
 	verdict $? "a mistake is told: ${mistake%|*}"
 done
+WEFT_RUNTIME_DIR=$e2e_dir/none timeout 20 "$WEFT_PERF" -o ip=10.1.1.1 link:x >"$e2e_dir/client" 2>&1
+[ $? = 1 ] && grep -q "link x: there is no folder $e2e_dir/none: make it" "$e2e_dir/client"
+verdict $? "a link in a folder that is not there"
 $in0 timeout 20 "$WEFT_PERF" -p 1 af_packet:perf0 127.0.0.1 >"$e2e_dir/client" 2>&1
 [ $? = 1 ] && grep -q 'is weft-perf running there' "$e2e_dir/client"
 verdict $? "a server that is not there is told"
