@@ -69,7 +69,9 @@ claim_drop(struct claim *claim)
 {
 	if (claim->fd < 0)
 		return;
-	unlink(claim->path);
+	/* Somebody may have removed it, and then it is the next one's. */
+	if (is_named(claim->fd, claim->path))
+		unlink(claim->path);
 	close(claim->fd);
 	claim->fd = -1;
 }

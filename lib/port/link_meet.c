@@ -20,6 +20,8 @@
 
 /* Between two attempts, while there is nobody to listen to nor a place to listen at. */
 #define RETRY_MS 50
+/* While we listen to nobody: whether a caller would still find our socket. Our choice. */
+#define LOOK_MS 500
 /* The thread needs little; ASan's frames are the largest. */
 #define STACK_BYTES (256u << 10)
 
@@ -35,8 +37,10 @@ struct link_meet {
 	int nudge_fd; /* to the thread: look at stop and done */
 
 	/* the thread's */
-	struct claim claim;     /* while we listen */
-	int listen_fd;          /* -1: we do not */
+	struct claim claim; /* while we listen */
+	int listen_fd;      /* -1: we do not */
+	dev_t dev;          /* of our socket's file */
+	ino_t ino;
 	struct link_conn *conn; /* at most one, lent to the owner from ready to done */
 	enum told told;
 	int told_err;
@@ -151,8 +155,11 @@ bind_here(struct link_meet *m)
 	 */
 	if (m->listen_fd >= 0 && fchmod(m->listen_fd, 0600) == 0 &&
 	    bind(m->listen_fd, (struct sockaddr *)&addr, sizeof(addr)) == 0 &&
-	    listen(m->listen_fd, 4) == 0)
+	    listen(m->listen_fd, 4) == 0 && lstat(m->path, &st) == 0) {
+		m->dev = st.st_dev;
+		m->ino = st.st_ino;
 		return 0;
+	}
 	err = -errno;
 	if (m->listen_fd >= 0)
 		close(m->listen_fd);
@@ -160,11 +167,21 @@ bind_here(struct link_meet *m)
 	return err;
 }
 
+/* Whether our socket's file is still there; a clean-up may have taken it. */
+static bool
+is_found(const struct link_meet *m)
+{
+	struct stat st;
+
+	return lstat(m->path, &st) == 0 && st.st_dev == m->dev && st.st_ino == m->ino;
+}
+
 static void
 stop_listening(struct link_meet *m)
 {
 	if (m->listen_fd >= 0) {
-		unlink(m->path);
+		if (is_found(m))
+			unlink(m->path);
 		close(m->listen_fd);
 		m->listen_fd = -1;
 	}
@@ -241,7 +258,7 @@ serve(struct link_meet *m)
 		{.fd = told_gone ? -1 : m->listen_fd, .events = POLLIN},
 	};
 
-	poll(fds, 3, m->conn || m->listen_fd >= 0 ? -1 : RETRY_MS);
+	poll(fds, 3, m->conn ? -1 : m->listen_fd >= 0 ? LOOK_MS : RETRY_MS);
 	if (fds[0].revents)
 		clear_fd(m->nudge_fd);
 	if (atomic_exchange(&m->done, false))
@@ -259,6 +276,11 @@ thread_main(void *arg)
 
 	pthread_setname_np(pthread_self(), "weft-link");
 	while (!atomic_load(&m->stop)) {
+		if (!m->conn && m->listen_fd >= 0 && !is_found(m)) {
+			log_warn("link %s: somebody has removed the socket, it is made again",
+			         m->path);
+			stop_listening(m);
+		}
 		if (!m->conn && m->listen_fd < 0)
 			seek(m);
 		serve(m);

@@ -41,6 +41,20 @@ Test(claim, a_second_claimant_hears_who_has_it)
 	claim_drop(&second);
 }
 
+Test(claim, whose_file_was_removed_does_not_remove_that_of_the_next)
+{
+	struct claim first, second, third;
+	char holder[64] = "";
+
+	cr_assert_eq(claim_take(&first, dir, "x", "one", holder, sizeof(holder)), 0);
+	cr_assert_eq(unlink(first.path), 0);
+	cr_assert_eq(claim_take(&second, dir, "x", "two", holder, sizeof(holder)), 0);
+	claim_drop(&first);
+	cr_expect_eq(claim_take(&third, dir, "x", "three", holder, sizeof(holder)), -EBUSY);
+	cr_expect_str_eq(holder, "two");
+	claim_drop(&second);
+}
+
 Test(claim, ends_with_the_process_that_holds_it)
 {
 	struct claim claim;

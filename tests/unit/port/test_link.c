@@ -201,6 +201,48 @@ Test(link, either_end_goes_and_comes_and_what_is_sent_meanwhile_is_dropped)
 		ends[i]->ops->close(ends[i]);
 }
 
+static bool
+is_logged(const char *text)
+{
+	for (uint64_t end_ns = now() + PATIENCE_NS; now() < end_ns; nap()) {
+		for (uint32_t i = 0; i < nb_logged && i < 16; i++)
+			if (strstr(logged[i], text))
+				return true;
+	}
+	return false;
+}
+
+/* An operator or a clean-up of old files; what somebody else has put there is not ours to remove.
+ */
+Test(link, a_socket_that_was_removed_is_made_again_and_a_foreign_file_is_left_alone)
+{
+	struct port *a = open_end(), *b;
+	struct stat st;
+
+	for (uint64_t end_ns = now() + PATIENCE_NS; stat(path, &st) < 0 && now() < end_ns;)
+		nap();
+	cr_assert_eq(unlink(path), 0);
+	b = open_end();
+	cr_expect(becomes(a, false) && becomes(b, false), "removed before the other end came");
+
+	cr_assert_eq(unlink(path), 0);
+	b->ops->close(b);
+	cr_expect(becomes(a, true));
+	b = open_end();
+	cr_expect(becomes(a, false) && becomes(b, false), "removed while there were both");
+
+	cr_assert_eq(unlink(path), 0);
+	cr_assert_eq(mkdir(path, 0700), 0);
+	b->ops->close(b);
+	cr_expect(becomes(a, true));
+	b = open_end();
+	cr_expect(is_logged("something else lies there: remove it or choose another name"));
+	cr_expect_eq(rmdir(path), 0, "it was left alone");
+	cr_expect(becomes(a, false) && becomes(b, false), "replaced by a folder, which went");
+	a->ops->close(a);
+	b->ops->close(b);
+}
+
 Test(link, a_third_end_waits_and_is_told_why)
 {
 	struct port *a = open_end(), *b = open_end(), *third;
