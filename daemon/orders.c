@@ -63,10 +63,19 @@ order_node(const struct console *con, const char *name, char *why, size_t size)
 	return NULL;
 }
 
+/* Digits, and few; anything else is a port that nobody has. */
+static int
+port_number(const char *text)
+{
+	size_t len = strspn(text, "0123456789");
+
+	return len > 0 && len <= 4 && !text[len] ? atoi(text) : INT32_MAX;
+}
+
 const struct node *
 order_node_port(const struct console *con, const char *text, int *port, char *why, size_t size)
 {
-	char name[ORDER_TEXT_MAX + 1], *slash, *end;
+	char name[ORDER_TEXT_MAX + 1], *slash;
 	const struct node *node;
 
 	snprintf(name, sizeof(name), "%s", text);
@@ -74,9 +83,7 @@ order_node_port(const struct console *con, const char *text, int *port, char *wh
 	*port = -1;
 	if (slash) {
 		*slash = '\0';
-		*port = (int)strtoul(slash + 1, &end, 10);
-		if (end == slash + 1 || *end)
-			*port = INT32_MAX;
+		*port = port_number(slash + 1);
 	}
 	node = order_node(con, name, why, size);
 	if (!node || *port < (int)node->nb_ports)
