@@ -20,13 +20,17 @@ hear(void *arg, const struct nlmsghdr *msg)
 {
 	struct kernel *k = arg;
 	struct rt_neigh neigh;
+	struct rt_link link;
 
-	if (!rtmsg_neigh(msg, &neigh))
+	if (!rtmsg_neigh(msg, &neigh)) {
 		netview_take(&k->view, msg);
-	else if (msg->nlmsg_type == RTM_NEWNEIGH)
+		if (msg->nlmsg_type == RTM_DELLINK && rtmsg_link(msg, &link))
+			kernel_on_link_deleted(k, link.ifindex);
+	} else if (msg->nlmsg_type == RTM_NEWNEIGH) {
 		kernel_on_neigh(k, &neigh);
-	else
+	} else {
 		kernel_on_neigh_deleted(k, &neigh);
+	}
 }
 
 void

@@ -32,9 +32,8 @@ struct kernel_nic {
 	struct list link;
 	const char *name;
 	char ifname[RTMSG_NAME_LEN]; /**< as it was called last */
-	uint32_t ifindex;            /**< its own for as long as it exists */
+	uint32_t ifindex;            /**< its own for as long as it exists; 0 = it is gone */
 	uint32_t ip_mtu_max;
-	bool is_gone;
 	struct nic *nic; /**< NULL before kernel_attach */
 	struct worker *worker;
 	struct nic_iface iface; /**< as the NIC has it */
@@ -64,6 +63,8 @@ struct kernel {
 int kernel_dump(struct kernel *k);
 /** What the view says of an interface, in the form of a NIC. */
 void kernel_read_view(struct kernel_nic *kn, struct nic_iface *iface, struct gid *gids);
+/** An interface is gone; what comes with its index is another one. */
+void kernel_on_link_deleted(struct kernel *k, uint32_t ifindex);
 /** Bring to all NICs what is new of their interfaces. */
 void kernel_bring_news(struct kernel *k);
 

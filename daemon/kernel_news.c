@@ -72,6 +72,26 @@ is_same(const struct nic_iface *a, const struct nic_iface *b)
 	       memcmp(a->mac, b->mac, sizeof(a->mac)) == 0 && same_gids(a, b);
 }
 
+/* No port would hear of an interface that comes later, whatever its name and index. */
+static void
+leave(struct kernel_nic *kn)
+{
+	log_warn("%s: interface %s is gone, the link is down until weftd is started again",
+	         kn->name, kn->ifname);
+	kn->ifindex = 0;
+}
+
+void
+kernel_on_link_deleted(struct kernel *k, uint32_t ifindex)
+{
+	LIST_FOREACH (l, &k->nics) {
+		struct kernel_nic *kn = container_of(l, struct kernel_nic, link);
+
+		if (kn->ifindex == ifindex)
+			leave(kn);
+	}
+}
+
 /* What the view says of it, in the form of a NIC. */
 void
 kernel_read_view(struct kernel_nic *kn, struct nic_iface *iface, struct gid *gids)
@@ -87,11 +107,9 @@ kernel_read_view(struct kernel_nic *kn, struct nic_iface *iface, struct gid *gid
 			log_info("%s: interface %s is called %s now", kn->name, kn->ifname,
 			         link->name);
 		strcpy(kn->ifname, link->name);
-	} else if (!kn->is_gone) {
-		log_warn("%s: interface %s is gone, the link is down until weftd is started again",
-		         kn->name, kn->ifname);
+	} else if (kn->ifindex) {
+		leave(kn);
 	}
-	kn->is_gone = !is_there;
 }
 
 static void

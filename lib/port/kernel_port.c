@@ -200,26 +200,52 @@ watch_link(struct kernel_port *kp)
 	return err ? err : kernel_port_wait_for(kp, kp->link_fd);
 }
 
+/*
+ * Read what is new. Of what the messages say only the end counts: everything else is asked for
+ * instead, because some may have been lost.
+ */
+static bool
+hear_link(struct kernel_port *kp)
+{
+	struct {
+		struct nlmsghdr head;
+		struct ifinfomsg info;
+	} msg;
+	bool changed = false;
+
+	for (int i = 0; i < LINK_MESSAGES_MAX; i++) {
+		ssize_t len = recv(kp->link_fd, &msg, sizeof(msg), 0);
+
+		if (len < 0 && errno != ENOBUFS)
+			break;
+		changed = true;
+		/* Bridges tell of their ports in messages of their own family. */
+		if (len == sizeof(msg) && msg.head.nlmsg_type == RTM_DELLINK &&
+		    msg.info.ifi_family == AF_UNSPEC &&
+		    (uint32_t)msg.info.ifi_index == kp->kif.index)
+			kp->is_gone = true;
+	}
+	return changed;
+}
+
 bool
 kernel_port_look(struct kernel_port *kp, struct port *port, uint64_t now_ns)
 {
 	struct kernel_if kif;
-	bool changed = false;
-	char byte;
 
 	if (!kp->woken && now_ns - kp->looked_ns < KERNEL_LOOK_NS)
 		return false;
 	kp->woken = false;
 	kp->looked_ns = now_ns;
 	claim_answer(kp->claim_fd);
-	/* What the messages say is asked for instead: some may have been lost. */
-	for (int i = 0; i < LINK_MESSAGES_MAX; i++) {
-		if (recv(kp->link_fd, &byte, 1, MSG_TRUNC) < 0 && errno != ENOBUFS)
-			break;
-		changed = true;
-	}
-	if (changed) {
-		kp->kif.is_up = kernel_if_look(kp->kif.index, &kif) == 0 && kif.is_up;
+	if (hear_link(kp) || kp->is_stale) {
+		int err = kernel_if_look(kp->kif.index, &kif);
+
+		kp->is_gone |= err == -ENODEV;
+		/* Without a free descriptor, for instance. */
+		kp->is_stale = err && !kp->is_gone;
+		if (!kp->is_stale)
+			kp->kif.is_up = !kp->is_gone && kif.is_up;
 		port->is_down = !kp->kif.is_up;
 	}
 	return true;

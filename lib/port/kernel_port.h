@@ -29,7 +29,9 @@ struct kernel_port {
 	int link_fd;          /**< readable when some interface has changed */
 	int wait_fd;          /**< readable when link_fd or what kernel_port_wait_for added is */
 	uint64_t looked_ns;
-	bool woken; /**< the driver has slept: what woke it up may have been the link */
+	bool is_gone;  /**< the interface; what comes with its index is another one */
+	bool is_stale; /**< kif.is_up could not be asked for */
+	bool woken;    /**< the driver has slept: what woke it up may have been the link */
 };
 
 /**

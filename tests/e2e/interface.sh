@@ -255,6 +255,11 @@ no_news
 ip -n $ns1 link del lan1
 event 'port error' && logged 'interface weft0 is gone'
 verdict $? "an interface that is gone is a link that is down"
+ip link add weft0 index $ifindex netns $ns0 type veth peer name weft1 netns $ns1
+ip -n $ns1 link set weft1 up && ip -n $ns0 link set weft0 up && ip -n $ns0 addr add 10.98.0.10/24 dev weft0
+no_news
+shows '^port down' && shows_not '10.98.0.10 ' && [ "$($in0 cat /sys/class/net/weft0/ifindex)" = "$ifindex" ]
+verdict $? "and stays so when another comes with its name and index"
 follow_end
 e2e_signal 0 "$pid0" && e2e_signal 0 "$pid1"
 verdict $? "both daemons live"

@@ -306,6 +306,34 @@ Test(kernel_port, a_link_goes_down_up_and_away)
 	pkt_pool_mem_destroy(pool);
 }
 
+/* Nothing of its comes to the port any more, so that it must not look as if it did. */
+Test(kernel_port, an_interface_with_the_index_of_one_that_left_is_another)
+{
+	struct pkt_pool *pool = pkt_pool_mem_create(64, ROOM);
+	struct pkt *p;
+	char again[200];
+
+	snprintf(again, sizeof(again),
+	         "ip link del w0; ip link add w0 index %u type veth peer name w1 && ip link set w0 "
+	         "up && ip link set w1 up",
+	         if_nametoindex("w0"));
+	for (enum kind kind = 0; kind < NB_KINDS; kind++) {
+		struct port *a = open_good(kind, "w0", KERNEL_TAKE_ROCE, pool);
+
+		cr_expect(link_becomes(a, false));
+		shell(again);
+		cr_expect(link_becomes(a, true), "%s", kind_names[kind]);
+		while ((p = receive(a, 100)))
+			pkt_free(&p, 1);
+		cr_expect(a->is_down, "%s", kind_names[kind]);
+		a->ops->close(a);
+		a = open_good(kind, "w0", KERNEL_TAKE_ROCE, pool);
+		cr_expect(link_becomes(a, false), "%s: opened again", kind_names[kind]);
+		a->ops->close(a);
+	}
+	pkt_pool_mem_destroy(pool);
+}
+
 /* A level-triggered wait must come to rest: a descriptor that stays readable is a busy loop. */
 Test(kernel_port, nothing_is_readable_when_nothing_is_to_do)
 {
