@@ -316,7 +316,7 @@ qp_query(const struct qp *qp, struct shm_qp_attr *attr, char *reason, uint32_t s
 {
 	*attr = qp->attr;
 	attr->state = attr->cur_state = qp->state;
-	attr->sq_draining = qp->state == SHM_QPS_SQD && qp->sq.head != qp->sq_open;
+	attr->sq_draining = qp->state == SHM_QPS_SQD && !wr_is_drained(qp);
 	if (qp->rel && qp->state >= SHM_QPS_RTR) {
 		attr->rq_psn = (uint32_t)qp->rel->rx_cum & PSN_MASK;
 		if (qp->state >= SHM_QPS_RTS)

@@ -351,10 +351,20 @@ wr_settle(struct nic *nic)
 	}
 }
 
+bool
+wr_is_drained(const struct qp *qp)
+{
+	const struct send_wr *last = unfinished(qp);
+
+	/* A request that waits behind a fence, or for a READ's turn, has not begun. */
+	return qp->sq.head == qp->sq_open ||
+	       (qp->sq.head == qp->sq_open - 1 && last && !last->opened);
+}
+
 static void
 tell_drained(struct qp *qp)
 {
-	if (qp->state != SHM_QPS_SQD || qp->drained_told)
+	if (qp->state != SHM_QPS_SQD || qp->drained_told || !wr_is_drained(qp))
 		return;
 	qp->drained_told = true;
 	if (qp->attr.en_sqd_notify)
@@ -401,8 +411,7 @@ wr_complete(struct qp *qp)
 		if (qp->sq_open - head > qp->wr_mask && wr_pending(qp)) /* was full */
 			sched_wake(&qp->nic->sched, &qp->sched, qp->nic->now_ns);
 	}
-	if (qp->sq.head == qp->sq_open) {
+	if (qp->sq.head == qp->sq_open)
 		lease_wrs_end(qp);
-		tell_drained(qp);
-	}
+	tell_drained(qp);
 }

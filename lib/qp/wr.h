@@ -90,6 +90,9 @@ bool wr_open(struct qp *qp, uint64_t now_ns);
 /** Complete what can be, from the oldest send on. */
 void wr_complete(struct qp *qp);
 
+/** Whether all sends that were begun are complete. */
+bool wr_is_drained(const struct qp *qp);
+
 /** The same in the next wr_settle: when payload has been taken, or there is room again. */
 void wr_complete_later(struct qp *qp);
 

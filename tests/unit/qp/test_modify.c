@@ -294,6 +294,37 @@ Test(qp_modify, sqd_ends_what_was_begun_tells_it_and_goes_on_in_rts)
 	}
 }
 
+/* The next READ is looked at already, and waits: it has not begun. */
+Test(qp_modify, sqd_is_drained_when_the_reads_that_were_sent_are_done)
+{
+	const uint32_t nb_reads = 2 * WEFT_MAX_RD_ATOMIC;
+	struct shm_qp_attr q;
+	struct pair p;
+	uint32_t nb = 0;
+
+	pair_open(&p, NULL, NULL);
+	for (uint32_t i = 0; i < nb_reads; i++)
+		pair_post(&p, SHM_WR_READ, i, 0, 0, 5000);
+	while (p.qp[0].qp->sq_open == p.qp[0].qp->sq.head + p.qp[0].qp->nb_rd)
+		world_step(&p.w);
+	cr_assert_eq(qp_modify(p.qp[0].qp,
+	                       &(struct shm_qp_attr){.state = SHM_QPS_SQD, .en_sqd_notify = 1},
+	                       SHM_QP_STATE | SHM_QP_EN_SQD_ASYNC_NOTIFY, p.w.now_ns),
+	             0);
+	qp_query(p.qp[0].qp, &q, NULL, 0);
+	cr_expect(q.sq_draining);
+	cr_expect_eq(pair_events(SHM_EVENT_SQ_DRAINED), 0);
+	world_run(&p.w, 1000);
+	qp_query(p.qp[0].qp, &q, NULL, 0);
+	cr_expect(!q.sq_draining);
+	cr_expect_eq(pair_events(SHM_EVENT_SQ_DRAINED), 1);
+	cr_expect_eq(modify(&p, 0, SHM_QPS_RTS, 1), 0);
+	while (nb < nb_reads)
+		pair_expect(&p, &p.qp[0].scq, nb++, SHM_WC_SUCCESS);
+	cr_expect_eq(pair_events(SHM_EVENT_SQ_DRAINED), 1, "once");
+	pair_close(&p);
+}
+
 Test(qp_modify, sqd_receives_and_answers_as_before)
 {
 	struct pair p;
