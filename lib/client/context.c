@@ -83,9 +83,10 @@ attach(struct weft *weft, const struct search *search)
 	fds.send = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 	if (fds.send < 0) {
 		err = -errno;
-		client_log("%s: cannot open /proc/self/mem: is this program set-uid or not "
-		           "dumpable?",
-		           weft->name);
+		client_log("%s: cannot open /proc/self/mem: %s%s", weft->name, strerror(errno),
+		           errno == EACCES || errno == EPERM
+		                   ? ": is this program set-uid or not dumpable?"
+		                   : "");
 		return err;
 	}
 	err = ctl_exchange(weft->ctl_fd, CTL_OPEN, &msg, sizeof(msg.open), sizeof(msg.opened), &fds,

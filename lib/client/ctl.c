@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "advice.h"
 #include "client.h"
@@ -101,6 +103,32 @@ drop_fds(struct ctl_fds *fds)
 	}
 }
 
+static void
+let_go(int *held, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		close(held[i]);
+}
+
+/**
+ * Places for n descriptors that an answer brings. Without them the kernel drops what it brings,
+ * and the daemon has made what nobody can use: that is seen before anything is asked.
+ */
+static int
+hold_places(int fd, int *held, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		held[i] = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		if (held[i] < 0) {
+			int err = -errno;
+
+			let_go(held, i);
+			return err == -EBADF ? -ENODEV : err;
+		}
+	}
+	return 0;
+}
+
 static bool
 answers(const struct ctl_hdr *hdr, enum ctl_op op)
 {
@@ -134,14 +162,19 @@ ctl_exchange(int fd, enum ctl_op op, void *msg, size_t request, size_t answer, s
 		.msg_controllen = sizeof(control.buf),
 	};
 	uint32_t nb_got, nb_resets = 0;
+	int held[4];
 	ssize_t len;
 	int err;
 
 	*why = '\0';
+	err = hold_places(fd, held, fds ? fds->keep : 0);
+	if (err)
+		return err;
 	*hdr = (struct ctl_hdr){.op = op, .len = (uint16_t)request};
 	if (fds)
 		memset(fds->recv, 0xff, sizeof(fds->recv));
 	err = send_request(fd, msg, request, fds ? fds->send : -1);
+	let_go(held, fds ? fds->keep : 0);
 	if (err && err != -EPIPE)
 		return -ENODEV;
 	/* A daemon that sent us away did not read our request, and that is told first. */

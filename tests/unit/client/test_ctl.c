@@ -5,10 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
+#include "backing.h"
 #include "client.h"
 #include "fake.h"
 
@@ -107,6 +110,32 @@ Test(ctl, nonsense_from_the_daemon_is_its_death_and_leaks_no_descriptor)
 		client_close(weft);
 		fake_kill(&daemon_);
 	}
+}
+
+/* The daemon has not made anything then, and the device goes on. */
+Test(ctl, a_program_without_free_descriptors_is_told_so_and_keeps_its_device)
+{
+	struct weft_channel channel;
+	struct rlimit few, many;
+	struct backing *backing;
+	struct weft *weft;
+	int free_fd;
+
+	fake_start(&daemon_, NULL);
+	cr_assert_eq(client_open(NULL, &weft), 0);
+	getrlimit(RLIMIT_NOFILE, &many);
+	free_fd = dup(0);
+	close(free_fd);
+	few = (struct rlimit){.rlim_cur = (rlim_t)free_fd, .rlim_max = many.rlim_max};
+	setrlimit(RLIMIT_NOFILE, &few);
+	cr_expect_eq(client_channel_init(&channel, weft), -EMFILE);
+	cr_expect_eq(backing_create(weft, BACKING_ALLOCATED, 4096, &backing), -EMFILE);
+	cr_expect(client_alive(weft));
+	setrlimit(RLIMIT_NOFILE, &many);
+	cr_expect_eq(client_channel_init(&channel, weft), 0);
+	cr_expect_eq(client_channel_fini(&channel), 0);
+	client_close(weft);
+	fake_kill(&daemon_);
 }
 
 Test(ctl, opening_ends_cleanly_whatever_the_daemon_says)
