@@ -239,6 +239,19 @@ neigh_self_changed(struct neigh_table *t, uint64_t now_ns)
 	neigh_announce(t, now_ns);
 }
 
+void
+neigh_link_up(struct neigh_table *t, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < t->map.nb_entries; i++) {
+		struct neigh_entry *e = &t->map.entries[i];
+
+		if (e->n.valid || !wheel_is_armed(&e->timer))
+			continue;
+		e->n.nb_asked = 0;
+		entry_ask_at(t, e, now_ns, now_ns);
+	}
+}
+
 /*
  * Ask for a neighbour: a resolver, or by a frame where it is known to be at first, then everywhere.
  * Returns the frame if there is one to send.

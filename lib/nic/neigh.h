@@ -129,6 +129,8 @@ void neigh_announce(struct neigh_table *t, uint64_t now_ns);
 
 /** Addresses or MAC of self are others now: look at all entries again, announce. */
 void neigh_self_changed(struct neigh_table *t, uint64_t now_ns);
+/** Frames pass again: whoever is wanted is asked for at once, as often and as fast as at first. */
+void neigh_link_up(struct neigh_table *t, uint64_t now_ns);
 
 /**
  * A resolver tells where an address is; NULL = nowhere, it does not answer. One that is not in the

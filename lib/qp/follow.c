@@ -68,6 +68,9 @@ judge_link(struct nic *nic)
 		return;
 	nic->is_up = is_up;
 	nic->link_ns = nic->now_ns;
+	/* Questions that were asked meanwhile are lost. */
+	if (is_up)
+		neigh_link_up(nic->neigh, nic->now_ns);
 	tell(nic, is_up ? SHM_EVENT_PORT_ACTIVE : SHM_EVENT_PORT_ERR);
 }
 

@@ -287,6 +287,29 @@ Test(neigh, asks_fast_at_first_then_slowly_and_stops_when_nobody_wants_it)
 	}
 }
 
+Test(neigh, a_link_that_comes_up_asks_at_once_for_whom_is_wanted)
+{
+	uint32_t nb_down = 0, nb_up = 0;
+	struct host a;
+
+	host_open(&a, 1, 8);
+	get_ipv4(&a, 2, 0);
+	for (uint64_t now_ns = 0; now_ns < S; now_ns += 5 * MS)
+		nb_down += drain(&a, now_ns);
+	cr_expect_eq(nb_down, 1 + NEIGH_ASK_FAST);
+	neigh_link_up(a.table, S);
+	cr_expect_eq(neigh_next_ns(a.table), 0);
+	for (uint64_t now_ns = S; now_ns < 2 * S; now_ns += 5 * MS)
+		nb_up += drain(&a, now_ns);
+	cr_expect_eq(nb_up, 1 + NEIGH_ASK_FAST);
+	/* Nobody wants it any more. */
+	for (uint64_t now_ns = 2 * S; now_ns < 20 * S; now_ns += 5 * MS)
+		drain(&a, now_ns);
+	neigh_link_up(a.table, 20 * S);
+	cr_expect_eq(drain(&a, 20 * S), 0);
+	host_close(&a);
+}
+
 Test(neigh, wanting_again_after_a_pause_asks_at_once)
 {
 	struct host a;
