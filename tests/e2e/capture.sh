@@ -101,12 +101,15 @@ echo kept >"$e2e_dir/kept.pcapng"
 timeout 20 "$WEFTCTL" capture weft9 "$e2e_dir/y.pcapng" >"$e2e_dir/client" 2>&1
 [ $? = 1 ] && grep -q "unknown node 'weft9'" "$e2e_dir/client" && [ ! -e "$e2e_dir/y.pcapng" ]
 verdict $? "a node that isn't there"
+e2e_code=0
 for e2e_no_port in 2 -1 4294967296 +1 ''; do
 	timeout 20 "$WEFTCTL" --seconds 1 capture "sw0/$e2e_no_port" "$e2e_dir/kept.pcapng" >"$e2e_dir/client" 2>&1
-	[ $? = 1 ] && grep -q "sw0 has ports 0 to 1" "$e2e_dir/client" && [ "$(cat "$e2e_dir/kept.pcapng")" = kept ] ||
+	if [ $? != 1 ] || ! grep -q "sw0 has ports 0 to 1" "$e2e_dir/client" || [ "$(cat "$e2e_dir/kept.pcapng")" != kept ]; then
+		e2e_code=1
 		break
+	fi
 done
-verdict $? "a port that isn't there; the file is as it was" "$(cat "$e2e_dir/client")"
+verdict $e2e_code "a port that isn't there; the file is as it was" "$(cat "$e2e_dir/client")"
 python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)' timeout 20 "$WEFTCTL" capture weft0 - \
 	>"$e2e_dir/client" 2>&1 </dev/null
 [ $? = 2 ] && grep -q "no text for a terminal: name a file" "$e2e_dir/client"
