@@ -56,6 +56,7 @@ claim_take(struct claim *claim, const char *dir, const char *file, const char *t
 		}
 		if (ftruncate(fd, 0) < 0 || pwrite(fd, text, strlen(text), 0) < 0) {
 			err = -errno;
+			unlink(claim->path);
 			close(fd);
 			return err;
 		}

@@ -239,6 +239,7 @@ link_hello_strerror(int err)
 		return "the process at the other end speaks another version of weft's links: use "
 		       "the same weft at both ends";
 	case ENOTSOCK:
+	case EPROTOTYPE: /* a socket of another kind */
 		return "something else lies there: remove it or choose another name";
 	case EACCES:
 		return "no permission there: it belongs to another user, or the folder does";

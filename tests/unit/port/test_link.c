@@ -243,6 +243,22 @@ Test(link, a_socket_that_was_removed_is_made_again_and_a_foreign_file_is_left_al
 	b->ops->close(b);
 }
 
+Test(link, a_socket_of_another_kind_is_told_of)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	struct port *port;
+
+	strcpy(addr.sun_path, path);
+	cr_assert_eq(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	cr_assert_eq(listen(fd, 1), 0);
+	port = open_end();
+	cr_expect(is_logged("something else lies there: remove it or choose another name"));
+	port->ops->close(port);
+	cr_expect_eq(unlink(path), 0, "it was left alone");
+	close(fd);
+}
+
 Test(link, a_third_end_waits_and_is_told_why)
 {
 	struct port *a = open_end(), *b = open_end(), *third;
