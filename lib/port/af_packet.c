@@ -34,6 +34,16 @@
 #define TX_BURST 32
 /* When to try again then. Our choice: what a full queue of 10 Gbit/s needs for some frames. */
 #define TX_RETRY_NS 50000
+/*
+ * A queue that stays full is waited for so long, as that of a link; then frames are dropped until
+ * it takes one. Our choice.
+ */
+#define TX_FULL_NS UINT64_C(100000000)
+/*
+ * So is an interface that does not take the frame. It may be short of room, or never take this one:
+ * veth refuses what is longer than its other end's MTU in the same words. Our choice.
+ */
+#define TX_REFUSED_NS UINT64_C(1000000)
 
 struct af_packet_port {
 	struct port port;
@@ -48,6 +58,7 @@ struct af_packet_port {
 	/* out */
 	struct pkt_queue waiting;
 	uint64_t retry_ns;
+	uint64_t full_ns; /* since when no frame was taken; NEVER_NS: the last one was */
 };
 
 /* ---- in ---- */
@@ -154,6 +165,17 @@ send_some(const struct af_packet_port *ap)
 	return sendmmsg(ap->fd, msgs, n, MSG_DONTWAIT);
 }
 
+/* Whether there may be room soon. err: of the frame at the head of the queue. */
+static bool
+is_full(struct af_packet_port *ap, int err, uint64_t now_ns)
+{
+	if (err != EAGAIN && err != ENOBUFS)
+		return false;
+	if (ap->full_ns == NEVER_NS)
+		ap->full_ns = now_ns;
+	return now_ns - ap->full_ns < (err == EAGAIN ? TX_FULL_NS : TX_REFUSED_NS);
+}
+
 static void
 tx_flush(struct af_packet_port *ap, uint64_t now_ns)
 {
@@ -166,8 +188,8 @@ tx_flush(struct af_packet_port *ap, uint64_t now_ns)
 		if (n > 0) {
 			port_count_tx(&ap->port, sent, (uint32_t)n);
 			pkt_free(sent, (uint32_t)n);
-		} else if (errno == EAGAIN || errno == ENOBUFS) {
-			/* The socket's or the interface's queue is full. */
+			ap->full_ns = NEVER_NS;
+		} else if (is_full(ap, errno, now_ns)) {
 			ap->retry_ns = now_ns + TX_RETRY_NS;
 			return;
 		} else {
@@ -343,6 +365,7 @@ port_af_packet_open(const char *name, enum kernel_take take, struct pkt_pool *po
 	ap->port.ops = &af_packet_ops;
 	ap->pool = pool;
 	ap->fd = -1;
+	ap->full_ns = NEVER_NS;
 	err = kernel_port_open(&ap->kernel, name, take, why, why_size);
 	if (!err) {
 		err = open_socket(ap, take);

@@ -263,6 +263,40 @@ Test(kernel_port, a_frame_too_large_for_a_packet_is_dropped_and_counted)
 	pkt_pool_mem_destroy(small);
 }
 
+/* veth says of such frames that it has no room. */
+Test(kernel_port, frames_too_long_for_the_other_end_do_not_stop_those_behind_them)
+{
+	struct pkt_pool *pool = pkt_pool_mem_create(NB_PKTS, ROOM);
+	struct roce_frame frames[ROCE_FRAMES_MAX];
+	uint8_t bytes[1400] = {0};
+
+	roce_frames(frames);
+	memcpy(bytes, frames[0].bytes, frames[0].len);
+	for (enum kind kind = 0; kind < NB_KINDS; kind++) {
+		struct port *a = open_good(kind, "w0", KERNEL_TAKE_ROCE, pool);
+		struct port *b = open_good(kind, "w1", KERNEL_TAKE_ROCE, pool);
+		struct pkt *p = NULL, *none;
+
+		cr_expect(link_becomes(a, false) && link_becomes(b, false));
+		shell("ip link set w1 mtu 600");
+		for (int i = 0; i < 50; i++)
+			send_frame(a, pool, bytes, sizeof(bytes));
+		send_frame(a, pool, frames[0].bytes, frames[0].len);
+		for (int i = 0; i < 300 && !p; i++) {
+			cr_expect_eq(a->ops->rx_burst(a, &none, 1, now()), 0);
+			p = receive(b, 10);
+		}
+		cr_assert_not_null(p, "%s", kind_names[kind]);
+		cr_expect_eq(p->len, frames[0].len);
+		pkt_free(&p, 1);
+		shell("ip link set w1 mtu 1500");
+		a->ops->close(a);
+		b->ops->close(b);
+		cr_expect_eq(pkt_pool_mem_nb_free(pool), NB_PKTS);
+	}
+	pkt_pool_mem_destroy(pool);
+}
+
 Test(kernel_port, a_link_goes_down_up_and_away)
 {
 	struct pkt_pool *pool = pkt_pool_mem_create(NB_PKTS, ROOM);
