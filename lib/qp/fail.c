@@ -235,10 +235,21 @@ peer_text(const struct qp *qp, char *buf, size_t size)
 	snprintf(buf, size, " to %s QP 0x%06x", ip_addr_text(&qp->peer_ip, ip), qp->attr.dest_qpn);
 }
 
+/* Packets that fit when the QP was connected, and do not any more, are lost without a word. */
+static const char *
+remedy_of(const struct qp *qp, enum qp_reason why)
+{
+	if (why == QP_REASON_RETRY && qp->mtu > mtu_bytes(qp->nic->active_mtu))
+		return "its path MTU is above the NIC's now: raise the interface's MTU, or connect "
+		       "it anew";
+	return remedy_text[why];
+}
+
 static void
 explain_once(struct qp *qp, enum qp_reason why, uint64_t psn)
 {
 	char text[WEFT_REASON_LEN], peer[IP_ADDR_TEXT + 20];
+	const char *remedy;
 
 	if (qp->error.why == QP_REASON_NONE) {
 		qp->error.why = why;
@@ -249,8 +260,9 @@ explain_once(struct qp *qp, enum qp_reason why, uint64_t psn)
 		return;
 	qp_explain(qp, text, sizeof(text));
 	peer_text(qp, peer, sizeof(peer));
+	remedy = remedy_of(qp, why);
 	event_tell(EVENT_QP, qp->nic->conf.name, "QP 0x%06x%s failed: %s%s%s", qp->qpn, peer, text,
-	           remedy_text[why] ? "; " : "", remedy_text[why] ? remedy_text[why] : "");
+	           remedy ? "; " : "", remedy ? remedy : "");
 }
 
 /* What has a counter beside the log's line. */

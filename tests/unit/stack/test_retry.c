@@ -284,6 +284,23 @@ Test(retry, with_the_own_link_down_the_reason_says_so_and_for_how_long)
 	pair_close(&p);
 }
 
+Test(retry, a_path_mtu_above_the_nics_is_told_as_what_to_mend)
+{
+	struct shm_qp_attr attr = peer_attr();
+	struct peer p;
+
+	log_fn = keep_line;
+	attr.retry_cnt = 0;
+	peer_open(&p, NULL, &attr);
+	p.qp.qp->nic->active_mtu = nic_mtu_code(576);
+	peer_post(&p, SHM_WR_WRITE, 1, 8);
+	peer_go(&p);
+	peer_wait(&p, 2000000);
+	peer_expect(&p.qp.scq, 1, SHM_WC_RETRY_EXC_ERR);
+	cr_expect(strstr(last_line, "raise the interface's MTU"), "%s", last_line);
+	peer_close(&p);
+}
+
 Test(retry, no_reason_is_cut)
 {
 	char text[WEFT_REASON_LEN];
