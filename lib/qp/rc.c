@@ -95,6 +95,7 @@ nak_rnr(struct qp *qp, uint64_t psn, uint8_t code, uint64_t now_ns)
 	}
 	qp->hold_ns = now_ns + rc_rnr_ns(code);
 	qp->hold_is_rnr = true;
+	qp->error.nb_timeouts = 0; /* it is there: timeouts count silence, rnr_retry refusals */
 	comp_answer(qp, &ack, now_ns);
 }
 

@@ -372,6 +372,33 @@ Test(retry, rnr_is_repeated_rnr_retry_times_each_after_its_time)
 	}
 }
 
+Test(retry, timeouts_between_refusals_are_not_silence)
+{
+	struct shm_qp_attr attr = peer_attr();
+	struct peer p;
+
+	attr.rnr_retry = 7;
+	attr.retry_cnt = 1;
+	peer_open(&p, NULL, &attr);
+	peer_post(&p, SHM_WR_SEND, 1, 8);
+	peer_go(&p);
+	for (uint32_t i = 0; i < 10; i++) {
+		peer_put_ack(&p, AETH_RNR | 1, Q, 0);
+		peer_go(&p);
+		peer_wait(&p, 15000);
+		cr_assert_eq(p.nb_out, 1, "try %u", i);
+		/* This one or its refusal is lost, and nobody has time for us for two timeouts. */
+		p.w.now_ns += 140000;
+		peer_wait(&p, 1000);
+		cr_assert_eq(p.nb_out, 1, "try %u", i);
+		pair_expect_none(&p.qp.scq);
+	}
+	peer_put_ack(&p, AETH_ACK, Q, 1);
+	peer_go(&p);
+	peer_expect(&p.qp.scq, 1, SHM_WC_SUCCESS);
+	peer_close(&p);
+}
+
 Test(retry, rnr_acknowledges_what_is_before_and_progress_resets_its_count)
 {
 	struct shm_qp_attr attr = peer_attr();
