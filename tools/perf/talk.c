@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 
 /* A line of the greatest test: some 100 bytes for each QP. */
 #define LINE_MAX_BYTES (4u << 20)
+/* What a client says first comes within this time. */
+#define SPEAK_MS 5000
 /* A client starts so long before its server, at most. */
 #define CONNECT_TRIES 100
 #define CONNECT_NAP_NS 100000000
@@ -76,6 +79,32 @@ talk_create(int fd)
 	exit(EXIT_FAILURE);
 }
 
+/* A client speaks first. Who does not, such as one that looks for open ports, is none. */
+static bool
+speaks(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	char first;
+
+	return poll(&p, 1, SPEAK_MS) == 1 && recv(fd, &first, 1, MSG_PEEK) == 1;
+}
+
+/* The next client, or -1. */
+static int
+next_client(int fd)
+{
+	for (;;) {
+		int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+
+		if (client < 0 && errno != EINTR && errno != ECONNABORTED)
+			return -1;
+		if (client >= 0 && speaks(client))
+			return client;
+		if (client >= 0)
+			close(client);
+	}
+}
+
 struct talk *
 talk_accept(uint16_t port)
 {
@@ -92,9 +121,7 @@ talk_accept(uint16_t port)
 			close(fd);
 		return NULL;
 	}
-	do
-		client = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
-	while (client < 0 && (errno == EINTR || errno == ECONNABORTED));
+	client = next_client(fd);
 	if (client < 0)
 		fprintf(stderr, "weft-perf: TCP port %u: %s\n", port, strerror(errno));
 	close(fd);
