@@ -132,6 +132,16 @@ daemon_wait() {
 	return 1
 }
 
+# port_is DEVICE STATE: within 10 s
+port_is() {
+	e2e_tries=0
+	until (run ibv_devinfo -d "$1") 2>/dev/null | grep "$2" >/dev/null; do
+		e2e_tries=$((e2e_tries + 1))
+		[ $e2e_tries -lt 100 ] || return 1
+		sleep 0.1
+	done
+}
+
 # gid_index DEVICE PATTERN: of the first RoCE v2 GID that matches.
 gid_index() {
 	(run ibv_devinfo -v -d "$1") 2>/dev/null |

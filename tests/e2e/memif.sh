@@ -25,7 +25,7 @@ side() {
 
 # quick: whether anything goes over it. The client looks for its server only now and then.
 quick() {
-	sleep 2
+	port_is weft0 PORT_ACTIVE && port_is weft1 PORT_ACTIVE || return 1
 	next_port
 	both $e2e_limit ibv_rc_pingpong -d weft0 -g "$gid0" -p $e2e_port -n 100 -- \
 		ibv_rc_pingpong -d weft1 -g "$gid1" -p $e2e_port -n 100 127.0.0.1

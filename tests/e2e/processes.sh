@@ -50,16 +50,6 @@ kill_daemon() {
 	wait "$victim" 2>/dev/null
 }
 
-# port_is DEVICE STATE: within 10 s
-port_is() {
-	port_tries=0
-	until (run ibv_devinfo -d "$1") 2>/dev/null | grep "$2" >/dev/null; do
-		port_tries=$((port_tries + 1))
-		[ $port_tries -lt 100 ] || return 1
-		sleep 0.1
-	done
-}
-
 # Whoever waits for a peer knows.
 kill_daemon switch
 port_is $dev0 PORT_DOWN && port_is $dev1 PORT_DOWN
