@@ -35,6 +35,7 @@ gid_indices_text(const struct gid_table *t, char *text, size_t size)
 {
 	size_t len = 0;
 
+	text[0] = '\0';
 	for (uint32_t i = 0; i < t->nb_used && len < size; i++)
 		if (gid_at(t, i))
 			len += (size_t)snprintf(text + len, size - len, "%s%u", len ? ", " : "", i);

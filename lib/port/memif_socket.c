@@ -48,8 +48,12 @@ clear_way(const char *path, char *why, size_t why_size)
 	struct stat st;
 	int err;
 
-	if (lstat(path, &st) < 0)
-		return errno == ENOENT ? 0 : -errno;
+	if (lstat(path, &st) < 0) {
+		err = errno == ENOENT ? 0 : -errno;
+		if (err)
+			snprintf(why, why_size, "memif %s: %s", path, strerror(-err));
+		return err;
+	}
 	if (!S_ISSOCK(st.st_mode)) {
 		snprintf(why, why_size,
 		         "memif %s: is there already, and no socket: remove it, or choose another "

@@ -105,3 +105,12 @@ Test(memif_socket, a_file_is_left_alone)
 	cr_expect(strstr(why, "no socket: remove it"), "%s", why);
 	cr_expect_eq(access(path, F_OK), 0);
 }
+
+Test(memif_socket, a_name_that_cannot_be_looked_at_is_told_of)
+{
+	char name[400], told[512];
+
+	snprintf(name, sizeof(name), "%s/%0300d", dir, 0);
+	cr_expect_eq(memif_socket_check(name, true, told, sizeof(told)), -ENAMETOOLONG);
+	cr_expect(strstr(told, strerror(ENAMETOOLONG)), "%s", told);
+}
