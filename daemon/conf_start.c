@@ -21,9 +21,9 @@ struct look {
 };
 
 static void
-tell(struct look *l, const struct conf_port *port, const char *arg, const char *text)
+tell(struct look *l, const struct conf_port *port, const char *text)
 {
-	fprintf(l->out, "%s:%u: %s: %s\n", l->path, port->line, arg, text);
+	fprintf(l->out, "%s:%u: %s: %s\n", l->path, port->line, port->arg, text);
 	l->is_good = false;
 }
 
@@ -44,10 +44,10 @@ static void
 look_at_rights(struct look *l, const struct conf_port *port)
 {
 	if (port->kind == PORT_AF_PACKET && !caps_have(CAP_NET_RAW))
-		tell(l, port, port->arg, "not permitted to this user: it needs CAP_NET_RAW");
+		tell(l, port, "not permitted to this user: it needs CAP_NET_RAW");
 	if (port->kind == PORT_AF_XDP && (!caps_have(CAP_NET_RAW) || !caps_have(CAP_NET_ADMIN) ||
 	                                  (!caps_have(CAP_BPF) && !caps_have(CAP_SYS_ADMIN))))
-		tell(l, port, port->arg,
+		tell(l, port,
 		     "not permitted to this user: it needs CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF");
 }
 
@@ -75,7 +75,7 @@ look_at_interface(struct look *l, const struct conf_port *port)
 	         "it has an XDP program '%s' and can have only one; if it is not needed: 'ip link "
 	         "set %s xdp off'",
 	         name, port->arg);
-	tell(l, port, port->arg, text);
+	tell(l, port, text);
 }
 
 static void
@@ -85,7 +85,7 @@ look_at_port(struct look *l, const struct conf_port *port)
 
 	if (!conf_start_has_folder(port, dir)) {
 		snprintf(text, sizeof(text), "there is no folder %s: make it", dir);
-		tell(l, port, port->arg, text);
+		tell(l, port, text);
 	}
 	if (conf_port_is_interface(port)) {
 		look_at_rights(l, port);

@@ -11,7 +11,6 @@ tell_link(const struct driven *d, uint16_t p, uint64_t now_ns)
 {
 	struct node *node = d->node;
 	struct port *port = d->ports[p];
-
 	const char *name = port->name ? port->name : "no name";
 	enum event_kind kind = port->is_down ? EVENT_LINK : EVENT_UP;
 	const char *how = port->is_down ? "down" : "up";

@@ -40,15 +40,15 @@ kernel_log_gids(const char *name, const struct gid_table *before, const struct g
 	char text[96];
 
 	for (uint32_t i = 0; i < GID_TABLE_MAX; i++) {
-		const struct gid *old = gid_at(before, i), *new = gid_at(now, i);
+		const struct gid *had = gid_at(before, i), *has = gid_at(now, i);
 
-		if (old && new &&gid_is_same(old, new))
+		if (had && has && gid_is_same(had, has))
 			continue;
-		if (old) {
+		if (had) {
 			gid_text(before, i, text, sizeof(text));
 			event_tell(EVENT_GID, name, "%s has left", text);
 		}
-		if (new) {
+		if (has) {
 			gid_text(now, i, text, sizeof(text));
 			event_tell(EVENT_GID, name, "%s", text);
 		}

@@ -175,7 +175,7 @@ local_qp_to(struct qp *qp, const struct shm_qp_attr *attr, uint8_t state, uint64
 		RTS_RC = RTS | SHM_QP_TIMEOUT | SHM_QP_RETRY_CNT | SHM_QP_RNR_RETRY |
 		         SHM_QP_MAX_QP_RD_ATOMIC,
 	};
-	static const uint32_t masks[SHM_QPS_NB][5] = {
+	static const uint32_t masks[SHM_QPS_NB][SHM_QPT_UD + 1] = {
 		[SHM_QPS_INIT] = {[SHM_QPT_RC] = INIT, [SHM_QPT_UC] = INIT, [SHM_QPT_UD] = INIT_UD},
 		[SHM_QPS_RTR] =
 			{[SHM_QPT_RC] = RTR_RC, [SHM_QPT_UC] = RTR_UC, [SHM_QPT_UD] = SHM_QP_STATE},
