@@ -316,12 +316,29 @@ client_free(struct client *client)
 /* Objects that are given back before others get their turn, some milliseconds. Our choice. */
 #define GIVE_BACK 128
 
+/*
+ * An application that lives takes its memory for its own again when it hears of its end: not while
+ * one of its QPs may still write there.
+ */
+static void
+let_hear(struct client *client)
+{
+	if (client->socket.fd < 0 || obj_count(client, OBJ_QP) > 0)
+		return;
+	if (client->end_err)
+		say_end(client->socket.fd, client->end_err);
+	close(client->socket.fd);
+	client->socket.fd = -1;
+}
+
 static void
 give_back(struct client *client)
 {
 	for (uint32_t nb = 0; nb < GIVE_BACK;) {
-		uint32_t nb_more = obj_destroy_some(client);
+		uint32_t nb_more;
 
+		let_hear(client);
+		nb_more = obj_destroy_some(client);
 		if (nb_more == 0) {
 			client_free(client);
 			return;
@@ -352,7 +369,6 @@ client_destroy(struct client *client)
 
 	assert(!client_has_ended(client));
 	control_unwatch(control, &client->socket);
-	close(client->socket.fd);
 	if (client->process.fd >= 0) {
 		control_unwatch(control, &client->process);
 		close(client->process.fd);
@@ -366,6 +382,6 @@ client_destroy(struct client *client)
 void
 client_send_away(struct client *client, int err)
 {
-	say_end(client->socket.fd, err);
+	client->end_err = err;
 	client_destroy(client);
 }

@@ -51,7 +51,7 @@ struct client {
 	struct list ended_link; /**< of control.ended */
 	uint64_t number;        /**< of the connection, from 1 on */
 	struct control *control;
-	struct watch socket;
+	struct watch socket;  /**< open until its QPs are gone, then -1 */
 	struct watch process; /**< pidfd, -1 = none */
 	struct account account;
 	struct device *device; /**< NULL before CTL_OPEN; the rest is valid after it */
@@ -61,6 +61,7 @@ struct client {
 	struct mailbox events;
 	struct outbox_mark port_events; /**< of the port and its GIDs */
 	struct bell_client bells;
+	int end_err;   /**< what it is told when it ends, a positive errno; 0 = nothing */
 	bool too_fast; /**< the worker's word: it rings too often, and that is to be told */
 	struct nic_client turns;               /**< of its QPs, on the device */
 	struct keytab objs[OBJ_NB];            /**< handle -> object */
