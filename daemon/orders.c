@@ -115,13 +115,19 @@ begin_counters(struct console *con, char *why, size_t size)
 {
 	const struct report *report = &con->all->report;
 	const char *name = order_text(con, "node");
+	const struct node *node;
 	struct nearest near;
 	int port;
 
 	if (!name || report_has_counters(report, name))
 		return true;
-	if (strchr(name, '/'))
-		return order_node_port(con, name, &port, why, size);
+	if (strchr(name, '/')) {
+		node = order_node_port(con, name, &port, why, size);
+		if (!node || !report_nic(report, node->name))
+			return node;
+		snprintf(why, size, "%s: a NIC counts for all of it: ask for %s", name, node->name);
+		return false;
+	}
 	near = nearest_of(name);
 	offer_nics(&near, report->nodes);
 	offer_switches(&near, report->nodes);

@@ -87,6 +87,8 @@ says 0 "counters of a port" '^sw0/1 rx_packets [1-9]'
 verdict $? "of that one alone"
 ctl counters sw0/7
 says 1 "counters of a port that isn't there" 'sw0/7: sw0 has ports 0 to 1'
+ctl counters weft0/0
+says 1 "counters of a NIC's port" 'weft0/0: a NIC counts for all of it: ask for weft0'
 ctl --all counters sw0
 says 0 "counters that are 0" '^sw0/0 rx_bad 0$'
 
