@@ -2,7 +2,6 @@
 #include "conf_start.h"
 
 #include <errno.h>
-#include <libgen.h>
 #include <linux/capability.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +11,7 @@
 #include "conf_read.h"
 #include "kernel_port.h"
 #include "sockdir.h"
+#include "socket_folder.h"
 #include "xdp_prog.h"
 
 struct look {
@@ -25,19 +25,6 @@ tell(struct look *l, const struct conf_port *port, const char *text)
 {
 	fprintf(l->out, "%s:%u: %s: %s\n", l->path, port->line, port->arg, text);
 	l->is_good = false;
-}
-
-bool
-conf_start_has_folder(const struct conf_port *port, char dir[CONF_PORT_ARG_LEN])
-{
-	char path[CONF_PORT_ARG_LEN];
-	struct stat st;
-
-	if ((port->kind != PORT_MEMIF && port->kind != PORT_LINK) || port->arg[0] != '/')
-		return true;
-	strcpy(path, port->arg);
-	strcpy(dir, dirname(path));
-	return stat(dir, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 static void
@@ -81,12 +68,11 @@ look_at_interface(struct look *l, const struct conf_port *port)
 static void
 look_at_port(struct look *l, const struct conf_port *port)
 {
-	char dir[CONF_PORT_ARG_LEN], text[CONF_PORT_ARG_LEN + 64];
+	char why[CONF_PORT_ARG_LEN + 128];
 
-	if (!conf_start_has_folder(port, dir)) {
-		snprintf(text, sizeof(text), "there is no folder %s: make it", dir);
-		tell(l, port, text);
-	}
+	if ((port->kind == PORT_MEMIF || port->kind == PORT_LINK) && port->arg[0] == '/' &&
+	    socket_folder_check(port->arg, why, sizeof(why)) != 0)
+		tell(l, port, why);
 	if (conf_port_is_interface(port)) {
 		look_at_rights(l, port);
 		look_at_interface(l, port);
@@ -97,14 +83,15 @@ look_at_port(struct look *l, const struct conf_port *port)
 static void
 look_at_sockdir(struct look *l)
 {
-	char dir[CONF_PORT_ARG_LEN];
+	char dir[CONF_PORT_ARG_LEN], name[CONF_PORT_ARG_LEN + 2], why[CONF_PORT_ARG_LEN + 128];
 	struct stat st;
 
-	if (sockdir_path(geteuid(), dir, sizeof(dir)) != 0 || stat(dir, &st) == 0 ||
-	    stat(dirname(dir), &st) == 0)
+	if (sockdir_path(geteuid(), dir, sizeof(dir)) != 0)
 		return;
-	fprintf(l->out, "environment: there is no folder %s for the folder of sockets: make it\n",
-	        dir);
+	snprintf(name, sizeof(name), "%s%s", dir, stat(dir, &st) == 0 ? "/x" : "");
+	if (socket_folder_check(name, why, sizeof(why)) == 0)
+		return;
+	fprintf(l->out, "environment: sockets in %s: %s\n", dir, why);
 	l->is_good = false;
 }
 

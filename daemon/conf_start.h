@@ -18,7 +18,4 @@
  */
 bool conf_start_check(const struct conf *conf, const char *path, FILE *out);
 
-/** Whether the folder of a port's socket is there; else its path in dir. Ports without: true. */
-bool conf_start_has_folder(const struct conf_port *port, char dir[CONF_PORT_ARG_LEN]);
-
 #endif

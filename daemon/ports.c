@@ -2,19 +2,18 @@
 #include "ports.h"
 
 #include <errno.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "af_packet.h"
 #include "af_xdp.h"
-#include "conf_start.h"
 #include "dpdk.h"
 #include "dpdk_eth.h"
 #include "link.h"
 #include "log.h"
 #include "sockdir.h"
+#include "socket_folder.h"
 
 /* ---- each kind: open one, or say why it can't be ---- */
 
@@ -73,14 +72,15 @@ static int
 open_link(const struct conf_port *conf, const struct port_use *use, struct port **port, char *why,
           size_t size)
 {
-	char path[LINK_PATH_MAX + 1], dir[LINK_PATH_MAX + 1];
+	char path[LINK_PATH_MAX + 1], folder_why[LOG_LINE_MAX];
 	int err = link_path(conf->arg, path);
 
-	/* That of the sockets is there in a daemon, which makes it. */
-	if (!err && access(dirname(strcpy(dir, path)), F_OK) < 0) {
-		snprintf(why, size, "link %s: there is no folder %s: make it", conf->arg,
-		         dirname(strcpy(dir, path)));
-		return -ENOENT;
+	if (!err) {
+		err = socket_folder_check(path, folder_why, sizeof(folder_why));
+		if (err) {
+			snprintf(why, size, "link %s: %s", conf->arg, folder_why);
+			return err;
+		}
 	}
 	if (!err)
 		err = port_link_open(path, use->pool, port);
@@ -149,16 +149,9 @@ int
 port_open(const struct conf_port *conf, const struct port_use *use,
           const struct fault_params *fault, struct port **port)
 {
-	char why[LOG_LINE_MAX], dir[CONF_PORT_ARG_LEN];
+	char why[LOG_LINE_MAX];
 	struct port *inner;
-	int err;
-
-	if (!conf_start_has_folder(conf, dir)) {
-		log_error("%s:%s: there is no folder %s: make it", conf_port_kind(conf), conf->arg,
-		          dir);
-		return -ENOENT;
-	}
-	err = openers[conf->kind](conf, use, port, why, sizeof(why));
+	int err = openers[conf->kind](conf, use, port, why, sizeof(why));
 
 	if (err) {
 		log_error("%s", why);

@@ -2,7 +2,6 @@
 #include "memif_socket.h"
 
 #include <errno.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,20 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* The folder of a path exists. */
-static int
-check_folder(const char *path, char *why, size_t why_size)
-{
-	char copy[PATH_MAX], *folder;
-	struct stat st;
-
-	snprintf(copy, sizeof(copy), "%s", path);
-	folder = dirname(copy);
-	if (stat(folder, &st) == 0 && S_ISDIR(st.st_mode))
-		return 0;
-	snprintf(why, why_size, "memif %s: there is no folder %s: make it", path, folder);
-	return -ENOENT;
-}
+#include "socket_folder.h"
 
 /* Whether somebody listens there; -ECONNREFUSED if nobody does any more. */
 static int
@@ -73,6 +59,10 @@ clear_way(const char *path, char *why, size_t why_size)
 		         path);
 		return err;
 	}
+	if (err && err != -EAGAIN && err != -EPROTOTYPE) {
+		snprintf(why, why_size, "memif %s: %s", path, strerror(-err));
+		return err;
+	}
 	snprintf(why, why_size,
 	         "memif %s: another process serves it: end that, make this end a client, or choose "
 	         "another name",
@@ -83,7 +73,12 @@ clear_way(const char *path, char *why, size_t why_size)
 int
 memif_socket_check(const char *path, bool is_server, char *why, size_t why_size)
 {
-	int err = check_folder(path, why, why_size);
+	char folder_why[PATH_MAX + 64];
+	int err = socket_folder_check(path, folder_why, sizeof(folder_why));
 
-	return err || !is_server ? err : clear_way(path, why, why_size);
+	if (err) {
+		snprintf(why, why_size, "memif %s: %s", path, folder_why);
+		return err;
+	}
+	return is_server ? clear_way(path, why, why_size) : 0;
 }

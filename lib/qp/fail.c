@@ -37,7 +37,8 @@ static const char *const reason_text[QP_REASON_NB] = {
 
 /** What can be done about it; NULL = the reason says all. */
 static const char *const remedy_text[QP_REASON_NB] = {
-	[QP_REASON_RETRY] = "is its program alive, and its QP connected to this one?",
+	[QP_REASON_RETRY] =
+		"is its program alive, its QP connected to this one, and no MTU there smaller?",
 	[QP_REASON_NO_NEIGH] = "is the address right, its host up, and in the same link and VLAN?",
 	[QP_REASON_RNR_RETRY] = "post receives sooner, or raise rnr_retry (7 = for ever)",
 	[QP_REASON_NAK_ACCESS] = "check rkey, range and access flags of its registration",

@@ -69,6 +69,17 @@ Test(memif_socket, a_folder_that_is_missing_is_named)
 	}
 }
 
+Test(memif_socket, a_folder_of_somebody_else_is_told)
+{
+	if (geteuid() != 0)
+		cr_skip_test("only root can be somebody else");
+	cr_assert_eq(chmod(dir, 0755), 0);
+	cr_assert_eq(seteuid(65534), 0);
+	cr_expect_eq(check(true), -EACCES);
+	cr_expect(strstr(why, "user 65534 may not make files in"), "%s", why);
+	cr_assert_eq(seteuid(0), 0);
+}
+
 Test(memif_socket, what_a_killed_server_left_is_removed)
 {
 	close(serve(SOCK_SEQPACKET, true));
