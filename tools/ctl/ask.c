@@ -130,8 +130,8 @@ look(struct found *found, const char *name)
 	}
 	if (found->nb == 0 && found->err)
 		fprintf(stderr, "weftctl: %s: %s%s\n", found->err_paths, strerror(found->err),
-		        found->err == EACCES ? " (root, the daemon's user and the group of its key "
-		                               "operators may)"
+		        found->err == EACCES ? " (root, its own user and the group of '[daemon] "
+		                               "operators' may)"
 		                             : "");
 	else if (found->nb == 0)
 		fprintf(stderr, "weftctl: no weftd %s%sis running in %s\n", name ? name : "",
