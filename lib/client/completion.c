@@ -93,7 +93,7 @@ client_cq_fini(struct weft_cq *cq)
 }
 
 static uint64_t
-now_ns(void)
+clock_ns(void)
 {
 	struct timespec t;
 
@@ -103,13 +103,8 @@ now_ns(void)
 
 /** Whether nobody has looked after the daemon for a while; then the caller does. */
 static bool
-is_time_to_look(struct weft *weft)
+is_time_to_look(struct weft *weft, uint64_t now_ns)
 {
-	struct timespec t;
-	uint64_t now_ns;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	now_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 	if (now_ns - atomic_load_explicit(&weft->looked_ns, memory_order_relaxed) < CLIENT_LOOK_NS)
 		return false;
 	atomic_store_explicit(&weft->looked_ns, now_ns, memory_order_relaxed);
@@ -118,31 +113,39 @@ is_time_to_look(struct weft *weft)
 
 /* Give up the core, unless somebody took it for a whole slice of time a moment ago. */
 static void
-step_aside(struct weft *weft)
+step_aside(struct weft *weft, uint64_t now_ns)
 {
-	uint64_t began_ns = now_ns(), took_ns;
+	uint64_t took_ns;
 
-	if (began_ns < atomic_load_explicit(&weft->yield_ns, memory_order_relaxed)) {
+	if (now_ns < atomic_load_explicit(&weft->yield_ns, memory_order_relaxed)) {
 		cpu_relax();
 		return;
 	}
 	sched_yield();
-	took_ns = now_ns() - began_ns;
+	took_ns = clock_ns() - now_ns;
 	if (took_ns > CLIENT_YIELD_SLOW_NS)
-		atomic_store_explicit(&weft->yield_ns, began_ns + took_ns + CLIENT_YIELD_OFF_NS,
+		atomic_store_explicit(&weft->yield_ns, now_ns + took_ns + CLIENT_YIELD_OFF_NS,
 		                      memory_order_relaxed);
 }
 
 void
 client_cq_idle(struct weft_cq *cq, uint32_t nb_idle)
 {
-	if (nb_idle % CLIENT_LOOK_EVERY == 0 ||
-	    (nb_idle >= CLIENT_SPINS && is_time_to_look(cq->weft)))
+	uint64_t now_ns;
+
+	if (nb_idle % CLIENT_LOOK_EVERY == 0) {
 		client_alive(cq->weft);
-	else if (nb_idle >= CLIENT_SPINS)
-		step_aside(cq->weft);
-	else
+		return;
+	}
+	if (nb_idle < CLIENT_SPINS) {
 		cpu_relax();
+		return;
+	}
+	now_ns = clock_ns();
+	if (is_time_to_look(cq->weft, now_ns))
+		client_alive(cq->weft);
+	else
+		step_aside(cq->weft, now_ns);
 }
 
 /** Take the oldest request that is outstanding; NULL if there is none. */

@@ -12,12 +12,16 @@
 
 #include "socket_folder.h"
 
-/* Whether somebody listens there; -ECONNREFUSED if nobody does any more. */
+/*
+ * Whether somebody has bound it; -ECONNREFUSED if nobody does any more. A server of memif is asked
+ * by a datagram socket, of which it does not hear: callers that are gone at once ended
+ * dpdk-testpmd.
+ */
 static int
 call(const char *path)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), err;
 
 	if (fd < 0)
 		return -errno;
@@ -59,7 +63,7 @@ clear_way(const char *path, char *why, size_t why_size)
 		         path);
 		return err;
 	}
-	if (err && err != -EAGAIN && err != -EPROTOTYPE) {
+	if (err && err != -EPROTOTYPE) {
 		snprintf(why, why_size, "memif %s: %s", path, strerror(-err));
 		return err;
 	}

@@ -343,10 +343,8 @@ qp_doorbells(struct qp *const *qps, uint32_t n, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < n; i++)
 		qp_prefetch(qps[i], QP_SEND);
-	for (uint32_t i = 0; i < n; i++) {
-		__builtin_prefetch(qps[i]->sq.ring);
-		__builtin_prefetch(wq_slot(&qps[i]->sq, qps[i]->sq_open));
-	}
+	for (uint32_t i = 0; i < n; i++)
+		wq_prefetch(&qps[i]->sq, qps[i]->sq_open);
 	for (uint32_t i = 0; i < n; i++)
 		qp_doorbell(qps[i], now_ns);
 }

@@ -107,7 +107,7 @@ take(struct qp *qp)
 	}
 	wr->status = judge(qp, wr);
 	qp->sq_open++;
-	__builtin_prefetch(wq_slot(&qp->sq, qp->sq_open));
+	wq_prefetch(&qp->sq, qp->sq_open);
 	return wr;
 }
 

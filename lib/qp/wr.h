@@ -20,6 +20,16 @@ wq_slot(const struct wq *wq, uint32_t idx)
 	return (char *)wq->ring + SHM_WQ_SLOTS + (uint64_t)(idx & (wq->nb_slots - 1)) * wq->stride;
 }
 
+/** Bring a slot, and what the application says of its queue, nearer. */
+static inline void
+wq_prefetch(const struct wq *wq, uint32_t idx)
+{
+	if (!wq->ring)
+		return;
+	__builtin_prefetch(wq->ring);
+	__builtin_prefetch(wq_slot(wq, idx));
+}
+
 /**
  * Copy from memory that an application can write: once, so that what is checked is what is used.
  * The fence keeps the compiler from reading the original again.

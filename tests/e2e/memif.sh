@@ -71,5 +71,16 @@ side 1 client right
 quick
 verdict $? "pingpong through dpdk-testpmd"
 pair ib_write_bw -s 65536 -n 200
+e2e_stop "$pid0" "$pid1"
+printf '[nic weft2]\nport = memif:%s/left,server\nip = 10.98.0.12\n' "$e2e_dir" >"$e2e_dir/second.conf"
+e2e_code=0
+for e2e_try in 1 2 3 4 5 6 7 8; do
+	timeout 20 "$WEFTD" "$e2e_dir/second.conf" >"$e2e_dir/client" 2>&1
+	if [ $? != 1 ] || ! grep -q 'another process serves it' "$e2e_dir/client"; then
+		e2e_code=1
+	fi
+done
+e2e_signal 0 "$testpmd_pid" || e2e_code=1
+verdict $e2e_code "a second server is refused, $e2e_try times, and the first lives on"
 e2e_stop "$testpmd_pid"
 e2e_end
