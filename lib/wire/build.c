@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "be.h"
+#include "csum.h"
 #include "hdr.h"
 #include "icrc_impl.h"
 #include "psn.h"
@@ -9,14 +10,6 @@
 
 static_assert(sizeof(((struct wire_path *)0)->hdr) + BTH_LEN + ATOMIC_ETH_LEN == WIRE_HDR_MAX,
               "the longest headers of one path and one packet");
-
-/* Ones' complement addition of 16-bit words (RFC 1071), not complemented. */
-static uint16_t
-fold16(uint32_t sum)
-{
-	sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t)(sum + (sum >> 16));
-}
 
 static void
 init_ipv4(struct wire_path *path, uint8_t *ip, const struct wire_addr *addr)
@@ -33,7 +26,7 @@ init_ipv4(struct wire_path *path, uint8_t *ip, const struct wire_addr *addr)
 	memcpy(ip + 16, addr->dst.b + 12, 4);
 	for (uint32_t i = 0; i < IPV4_LEN; i += 2)
 		sum += get_be16(ip + i);
-	path->ip_csum = fold16(sum);
+	path->ip_csum = csum_fold(sum);
 }
 
 static void
@@ -118,7 +111,7 @@ fit(struct wire_path *path, uint32_t udp_len, uint16_t udp_sport, uint8_t ecn)
 
 		ip[1] = (uint8_t)((ip[1] & ~3) | ecn);
 		put_be16(ip + 2, (uint16_t)ip_len);
-		put_be16(ip + 10, (uint16_t)~fold16(path->ip_csum + ecn + ip_len));
+		put_be16(ip + 10, (uint16_t)~csum_fold(path->ip_csum + ecn + ip_len));
 	}
 	put_be16(udp, udp_sport);
 	put_be16(udp + 4, (uint16_t)udp_len);

@@ -53,26 +53,33 @@ add(const char *name, const uint8_t *data, uint32_t len)
 	frames[nb++] = (struct golden_frame){.name = name, .data = data, .len = len};
 }
 
-static void
-add_vector(const char *name, const char *hex)
+uint32_t
+golden_hex(uint8_t *out, const char *hex)
 {
-	static const uint8_t eth[12] = {2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1};
-	uint8_t *frame = malloc(sizeof(eth) + 2 + strlen(hex) / 2);
-	uint32_t len = sizeof(eth) + 2;
+	uint32_t len = 0;
 	uint32_t byte;
 
-	assert(frame);
-	memcpy(frame, eth, sizeof(eth));
-	memcpy(frame + sizeof(eth), hex[0] == '4' ? "\x08\x00" : "\x86\xdd", 2);
 	for (; *hex; hex += 2) {
 		int got;
 
 		hex += *hex == ' ';
 		got = sscanf(hex, "%2x", &byte);
 		assert(got == 1);
-		frame[len++] = (uint8_t)byte;
+		out[len++] = (uint8_t)byte;
 	}
-	add(name, frame, len);
+	return len;
+}
+
+static void
+add_vector(const char *name, const char *hex)
+{
+	static const uint8_t eth[12] = {2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1};
+	uint8_t *frame = malloc(sizeof(eth) + 2 + strlen(hex) / 2);
+
+	assert(frame);
+	memcpy(frame, eth, sizeof(eth));
+	memcpy(frame + sizeof(eth), hex[0] == '4' ? "\x08\x00" : "\x86\xdd", 2);
+	add(name, frame, sizeof(eth) + 2 + golden_hex(frame + sizeof(eth) + 2, hex));
 }
 
 static uint32_t

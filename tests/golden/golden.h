@@ -23,6 +23,9 @@ struct golden_frame {
  */
 const struct golden_frame *golden_frames(uint32_t *nb_frames);
 
+/** Bytes from pairs of hex digits, with at most one space between two pairs. @return how many. */
+uint32_t golden_hex(uint8_t *out, const char *hex);
+
 /**
  * Build a parsed frame anew from what the parse gave; only MACs, IPv4 identification and payload
  * are taken from the frame.

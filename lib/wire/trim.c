@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "trim.h"
+
+#include <assert.h>
+
+#include "csum.h"
+#include "weft_hdr.h"
+#include "wire.h"
+
+bool
+wire_may_trim(const uint8_t *frame, uint32_t len, uint32_t l3_off, bool ipv6)
+{
+	struct weft_at at;
+
+	if (!weft_find(frame, len, l3_off, ipv6, &at))
+		return false;
+	if (!weft_is_stream(frame + at.bth_off) || weft_tag(frame + l3_off, ipv6) != DCP_DATA)
+		return false;
+	/* A map and an ICRC at the least, or it is no whole packet of this tag. */
+	return at.end_off - at.bth_off >= WEFT_OFF_INT + ICRC_LEN;
+}
+
+static uint32_t
+add_words(uint32_t sum, const uint8_t *p, uint32_t len)
+{
+	for (; len >= 2; len -= 2, p += 2)
+		sum += get_be16(p);
+	return len ? sum + ((uint32_t)p[0] << 8) : sum;
+}
+
+uint16_t
+wire_udp_checksum(const uint8_t *l3, bool ipv6, uint32_t udp_len)
+{
+	const uint8_t *udp = l3 + (ipv6 ? IPV6_LEN : IPV4_LEN);
+	uint32_t sum = IP_PROTO_UDP + udp_len;
+
+	assert(udp_len >= UDP_LEN && udp_len <= UINT16_MAX);
+	sum = ipv6 ? add_words(sum, l3 + 8, 32) : add_words(sum, l3 + 12, 8);
+	sum = add_words(sum, udp, UDP_LEN - 2);
+	sum = add_words(sum, udp + UDP_LEN, udp_len - UDP_LEN);
+	sum = (uint16_t)~csum_fold(sum);
+	return sum ? (uint16_t)sum : 0xffff;
+}
+
+/* RFC 1624, equation 3: what changes is taken out of the sum and what it becomes put in. */
+static uint16_t
+adjust_checksum(uint16_t checksum, const uint16_t old[2], const uint16_t new[2])
+{
+	uint32_t sum = (uint16_t)~checksum;
+
+	for (uint32_t i = 0; i < 2; i++)
+		sum += (uint16_t)~old[i] + (uint32_t) new[i];
+	return (uint16_t)~csum_fold(sum);
+}
+
+static void
+trim_ipv4(uint8_t *ip)
+{
+	uint16_t old[2] = {get_be16(ip), get_be16(ip + 2)};
+	uint16_t new[2] = {old[0] | DCP_HEADER_ONLY << DCP_TAG_SHIFT,
+	                   IPV4_LEN + WEFT_HEADER_ONLY_UDP_LEN};
+
+	put_be16(ip, new[0]);
+	put_be16(ip + 2, new[1]);
+	put_be16(ip + 10, adjust_checksum(get_be16(ip + 10), old, new));
+}
+
+static void
+trim_ipv6(uint8_t *ip)
+{
+	ip[1] |= DCP_HEADER_ONLY << (DCP_TAG_SHIFT + 4);
+	put_be16(ip + 4, WEFT_HEADER_ONLY_UDP_LEN);
+}
+
+uint32_t
+wire_trim(uint8_t *frame, uint32_t l3_off, bool ipv6)
+{
+	uint8_t *ip = frame + l3_off;
+	uint32_t hdr_len = ipv6 ? IPV6_LEN : IPV4_LEN;
+	uint8_t *udp = ip + hdr_len;
+
+	if (ipv6)
+		trim_ipv6(ip);
+	else
+		trim_ipv4(ip);
+	put_be16(udp + 4, WEFT_HEADER_ONLY_UDP_LEN);
+	put_be16(udp + 6, wire_udp_checksum(ip, ipv6, WEFT_HEADER_ONLY_UDP_LEN));
+	return l3_off + hdr_len + WEFT_HEADER_ONLY_UDP_LEN;
+}

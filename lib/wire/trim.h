@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_TRIM_H
+#define WEFT_TRIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/**
+ * @file
+ * Trimming: a switch whose queue is full does not drop a packet of DCP but cuts it behind the MSN,
+ * so that its receiver learns at once what is missing. Source: Li et al., "Revisiting RDMA
+ * Reliability for Lossy Fabrics", SIGCOMM 2025; the packet's form: our choice, docs/wire.md.
+ */
+
+/**
+ * Whether a frame may be trimmed: a stream packet of the weft framing with the tag DCP_DATA that
+ * has something to cut off. Not: acknowledgements, header-only packets and bounces, plain RoCEv2
+ * and all else whatever its DSCP, fragments, packets with IPv4 options or IPv6 extension headers.
+ *
+ * @param frame, len    from the destination MAC on, without FCS; any content.
+ * @param l3_off, ipv6  as in weft_find.
+ */
+bool wire_may_trim(const uint8_t *frame, uint32_t len, uint32_t l3_off, bool ipv6);
+
+/**
+ * Cut a frame that wire_may_trim allowed to header-only: tag, lengths and sums are set. A wrong
+ * IPv4 header checksum stays wrong.
+ *
+ * @return  the new length, l3_off + 43 (IPv4) or + 63 (IPv6): 57 or 77 bytes without a VLAN tag.
+ */
+uint32_t wire_trim(uint8_t *frame, uint32_t l3_off, bool ipv6);
+
+/**
+ * The UDP checksum of a datagram whose own checksum field is taken as 0; never 0. Source: RFC 768
+ * and RFC 8200, 8.1.
+ *
+ * @param l3   IP header without options or extension headers; udp_len bytes of UDP follow it.
+ */
+uint16_t wire_udp_checksum(const uint8_t *l3, bool ipv6, uint32_t udp_len);
+
+#endif
