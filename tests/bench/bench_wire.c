@@ -9,8 +9,12 @@
 #include <string.h>
 
 #include "icrc_impl.h"
+#include "int.h"
 #include "limit.h"
 #include "timing.h"
+#include "trim.h"
+#include "weft_examples.h"
+#include "weft_hdr.h"
 #include "wire.h"
 
 #define BATCH 32
@@ -129,6 +133,68 @@ time_step(void (*step)(void))
 	return timing_median(ns);
 }
 
+/* A switch's part: a batch of one example, found, and put back by 64 bytes of the original. */
+static const struct weft_example *example;
+
+static void
+prepare_example(const char *id)
+{
+	example = weft_example(id);
+	for (uint32_t i = 0; i < BATCH; i++) {
+		memcpy(frames[i], example->frame, example->len);
+		frame_len[i] = example->len;
+	}
+}
+
+static void
+step_find(void)
+{
+	uint32_t x = 0;
+
+	for (uint32_t i = 0; i < BATCH; i++) {
+		struct weft_at at;
+
+		x += weft_find(frames[i], frame_len[i], ETH_LEN, false, &at);
+	}
+	assert(x == BATCH);
+}
+
+static void
+step_push(void)
+{
+	struct int_stamp stamp = {.tx_bytes = 1, .queue_bytes = 1000, .rate_code = 8};
+
+	for (uint32_t i = 0; i < BATCH; i++) {
+		uint8_t *bth = frames[i] + 42;
+
+		bth[WEFT_OFF_INT] = 0;
+		stamp.now_ns += 100;
+		stamp.tx_bytes += 1000;
+		sink = int_push(bth, frame_len[i] - 42, &stamp);
+	}
+}
+
+static void
+step_trim(void)
+{
+	for (uint32_t i = 0; i < BATCH; i++) {
+		memcpy(frames[i], example->frame, 64);
+		assert(wire_may_trim(frames[i], frame_len[i], ETH_LEN, false));
+		sink = wire_trim(frames[i], ETH_LEN, false);
+	}
+}
+
+static void
+bench_weft(void)
+{
+	printf("\nof a switch, weft framing:");
+	prepare_example("21");
+	printf(" find %.1f", time_step(step_find));
+	printf(", INT hop %.1f", time_step(step_push));
+	prepare_example("2");
+	printf(", find and trim %.1f\n", time_step(step_trim));
+}
+
 static const struct icrc_ops *ops;
 static uint32_t crc_len;
 
@@ -203,6 +269,7 @@ main(void)
 		printf(" %6.1f", time_step(step_build));
 		printf(" %14.1f\n", time_step(step_seal));
 	}
+	bench_weft();
 	bench_icrc();
 	printf("\nlimit (copy+CRC out; CRC, copy in): %.0f ns at 1024, %.0f ns at 4096\n",
 	       limit_ns(1024), limit_ns(4096));

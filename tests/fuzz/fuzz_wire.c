@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Any bytes may come from the wire: none crash the parser, and what it takes as RoCE can be built
- * again and then reads the same.
+ * again and then reads the same. What a switch takes as a packet of the weft framing it may write
+ * to, within the frame, and it is such a packet afterwards.
  *
  * Inputs are frames: golden ones, mutated.
  */
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fuzz.h"
 #include "golden.h"
+#include "int.h"
+#include "trim.h"
+#include "weft_examples.h"
+#include "weft_hdr.h"
 #include "wire.h"
 
-static uint64_t nb_inputs, nb_roce;
+static uint64_t nb_inputs, nb_roce, nb_weft, nb_trimmed;
 
 /* All that the opcode has and build is given; the fields of other headers are not defined. */
 static void
@@ -59,6 +65,81 @@ is_mapped(const struct ip_addr *addr)
 	return !memcmp(addr->b, prefix, sizeof(prefix));
 }
 
+/* A copy as long as its content, so that the address sanitizer sees a byte too far. */
+static uint8_t *
+exact_copy(const uint8_t *data, uint32_t len)
+{
+	uint8_t *copy = malloc(len ? len : 1);
+
+	FUZZ_CHECK(copy);
+	memcpy(copy, data, len);
+	return copy;
+}
+
+static void
+check_int(const uint8_t *data, uint32_t len, const struct weft_at *at)
+{
+	static const struct int_stamp stamp = {.now_ns = 1,
+	                                       .tx_bytes = 1,
+	                                       .queue_bytes = 1,
+	                                       .hop_id = 1,
+	                                       .rate_code = 8,
+	                                       .tbo = true};
+	uint8_t *frame = exact_copy(data, len), *bth = frame + at->bth_off;
+	uint32_t nb_slots = weft_is_stream(bth) && at->end_off - at->bth_off > WEFT_OFF_MAP
+	                            ? weft_int_slots(bth)
+	                            : 0;
+	enum int_result result = int_push(bth, at->end_off - at->bth_off, &stamp);
+	uint32_t begin = at->bth_off + WEFT_OFF_INT, end = begin + INT_LEN(nb_slots);
+	struct int_stack stack;
+
+	if (result == INT_NO_AREA || result == INT_LIES) {
+		FUZZ_CHECK(!memcmp(frame, data, len));
+	} else {
+		FUZZ_CHECK(nb_slots > 0 && end + ICRC_LEN <= at->end_off);
+		FUZZ_CHECK(!memcmp(frame, data, begin));
+		FUZZ_CHECK(!memcmp(frame + end, data + end, len - end));
+		FUZZ_CHECK(int_read(frame + begin, nb_slots, &stack) != INT_READ_LIES);
+	}
+	free(frame);
+}
+
+static void
+check_trim(const uint8_t *data, uint32_t len, uint32_t l3_off, bool ipv6)
+{
+	uint8_t *frame = exact_copy(data, len);
+	uint32_t trimmed_len = wire_trim(frame, l3_off, ipv6);
+	struct weft_at at;
+
+	FUZZ_CHECK(trimmed_len < len);
+	FUZZ_CHECK(weft_find(frame, trimmed_len, l3_off, ipv6, &at));
+	FUZZ_CHECK(at.end_off == trimmed_len && at.end_off - at.bth_off == WEFT_OFF_MAP);
+	FUZZ_CHECK(weft_tag(frame + l3_off, ipv6) == DCP_HEADER_ONLY);
+	FUZZ_CHECK(!wire_may_trim(frame, trimmed_len, l3_off, ipv6));
+	FUZZ_CHECK(!memcmp(frame + at.bth_off, data + at.bth_off, WEFT_OFF_MAP));
+	FUZZ_CHECK(!memcmp(frame + trimmed_len, data + trimmed_len, len - trimmed_len));
+	free(frame);
+}
+
+/* What a switch does with a frame whose IP header it found. */
+static void
+check_weft(const uint8_t *data, uint32_t len, uint32_t l3_off, bool ipv6)
+{
+	uint8_t *frame = exact_copy(data, len);
+	struct weft_at at;
+
+	if (weft_find(frame, len, l3_off, ipv6, &at)) {
+		nb_weft++;
+		FUZZ_CHECK(at.bth_off + WEFT_OFF_MAP <= at.end_off && at.end_off <= len);
+		check_int(data, len, &at);
+	}
+	if (wire_may_trim(frame, len, l3_off, ipv6)) {
+		nb_trimmed++;
+		check_trim(data, len, l3_off, ipv6);
+	}
+	free(frame);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
@@ -70,6 +151,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	uint32_t out_len;
 
 	nb_inputs++;
+	for (uint32_t l3_off = ETH_LEN; l3_off <= ETH_LEN + VLAN_LEN && l3_off <= len;
+	     l3_off += VLAN_LEN) {
+		check_weft(data, (uint32_t)len, l3_off, false);
+		check_weft(data, (uint32_t)len, l3_off, true);
+	}
 	FUZZ_CHECK((kind == WIRE_BAD) == (bad != WIRE_BAD_NONE));
 	FUZZ_CHECK((kind == WIRE_PFC) == wire_parse_pfc(data, (uint32_t)len, &pfc));
 	if (kind != WIRE_ROCE)
@@ -126,14 +212,31 @@ mutate_once(struct prng *rng, uint8_t *frame, uint32_t len)
 	return len;
 }
 
+/* One in four is of the weft framing. */
+static uint32_t
+pick(struct prng *rng, uint8_t *frame)
+{
+	uint32_t nb;
+	const struct weft_example *x;
+	const struct golden_frame *f;
+
+	if (prng_below(rng, 4) == 0) {
+		x = weft_examples(&nb);
+		x += prng_below(rng, nb);
+		memcpy(frame, x->frame, x->len);
+		return x->len;
+	}
+	f = golden_frames(&nb);
+	f += prng_below(rng, nb);
+	memcpy(frame, f->data, f->len);
+	return f->len;
+}
+
 static size_t
 make(struct prng *rng, uint8_t *frame)
 {
-	uint32_t nb;
-	const struct golden_frame *frames = golden_frames(&nb), *f = &frames[prng_below(rng, nb)];
-	uint32_t len = f->len;
+	uint32_t len = pick(rng, frame);
 
-	memcpy(frame, f->data, len);
 	if (len > 18 && prng_below(rng, 4) == 0) { /* a VLAN tag */
 		memmove(frame + 16, frame + 12, len - 12);
 		memcpy(frame + 12, "\x81\x00", 2);
@@ -158,8 +261,10 @@ main(int argc, char **argv)
 	};
 	int code = fuzz_main(argc, argv, &fuzz);
 
-	printf("%llu of them taken as RoCE\n", (unsigned long long)nb_roce);
+	printf("%llu of them taken as RoCE, %llu as weft, %llu trimmed\n",
+	       (unsigned long long)nb_roce, (unsigned long long)nb_weft,
+	       (unsigned long long)nb_trimmed);
 	/* Else the mutations have become too wild to test much. */
-	return code ? code : nb_roce < nb_inputs / 10;
+	return code ? code : nb_roce < nb_inputs / 10 || nb_weft < nb_inputs / 20 || !nb_trimmed;
 }
 #endif
