@@ -4,8 +4,11 @@
 #include "bind.h"
 
 extern const struct lb_ops host_fixed_ops;
+extern const struct lb_ops sw_adaptive_ops;
+extern const struct lb_ops sw_ecmp_ops;
+extern const struct lb_ops sw_flowlet_ops;
+extern const struct lb_ops sw_spray_ops;
 
 const struct lb_ops *const lb_engines[] = {
-	&host_fixed_ops,
-	NULL,
+	&host_fixed_ops, &sw_adaptive_ops, &sw_ecmp_ops, &sw_flowlet_ops, &sw_spray_ops, NULL,
 };

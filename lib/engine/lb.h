@@ -21,6 +21,9 @@ struct lb_head {
 	uint64_t deadline_ns; /**< NEVER_NS = none */
 };
 
+/** Most hops of one ECMP group of a switch. */
+#define LB_GROUP_MAX 64
+
 /** One next hop to choose from. Host: a path. Switch: an egress port of the ECMP group. */
 struct lb_hop {
 	uint16_t id;          /**< port or path number */
@@ -91,7 +94,9 @@ struct lb_ops {
 	/**
 	 * Choose for one packet.
 	 *
-	 * @param hops, nb_hops  what there is to choose from, at least one.
+	 * @param hops, nb_hops  what there is to choose from, at least one; in a switch at most
+	 * LB_GROUP_MAX. A hop keeps its place among them while it is down, so that the others
+	 * keep theirs.
 	 */
 	void (*select)(void *state, const struct lb_pkt *pkt, const struct lb_hop *hops,
 	               uint16_t nb_hops, uint64_t now_ns, struct lb_choice *out);
