@@ -98,16 +98,6 @@ check_macs(struct conf_reader *r)
 	}
 }
 
-static bool
-any_fault(const struct fault_dir *dir)
-{
-	for (int i = 0; i < FAULT_NB; i++) {
-		if (dir->ppm[i])
-			return true;
-	}
-	return dir->delay_ns != 0;
-}
-
 static void
 check_nic(struct conf_reader *r, struct conf_nic *nic)
 {
@@ -127,7 +117,7 @@ check_nic(struct conf_reader *r, struct conf_nic *nic)
 		           nic->name);
 	if (engine_set_check(&set, FRAMING_ROCEV2, nic->bind.fabric, why, sizeof(why)) != 0)
 		conf_error(r, nic->bind.line, "[nic %s]: %s", nic->name, why);
-	nic->has_fault = any_fault(&nic->fault.tx) || any_fault(&nic->fault.rx);
+	nic->has_fault = fault_any(&nic->fault);
 }
 
 /*

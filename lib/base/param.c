@@ -53,7 +53,52 @@ store(const struct param_desc *desc, void *params, double real, uint64_t whole)
 	case PARAM_F64:
 		*(double *)(void *)at = real;
 		break;
+	case PARAM_YES_NO:
+		*(bool *)(void *)at = whole;
+		break;
+	case PARAM_PATTERN:
+		*(struct param_pattern *)(void *)at = (struct param_pattern){0};
+		break;
 	}
+}
+
+static int
+set_yes_no(bool *out, const char *text, const char **why)
+{
+	if (strcmp(text, "yes") != 0 && strcmp(text, "no") != 0) {
+		*why = "neither yes nor no";
+		return -EINVAL;
+	}
+	*out = text[0] == 'y';
+	return 0;
+}
+
+static int
+set_pattern(struct param_pattern *out, const char *text, const char **why)
+{
+	size_t len = strlen(text);
+	uint64_t bits = 0;
+
+	if (len == 0 || len > 64 || strspn(text, "01") != len) {
+		*why = "1 to 64 digits 0 and 1, please";
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < len; i++)
+		bits |= (uint64_t)(text[i] - '0') << i;
+	out->bits = bits;
+	out->nb_bits = bits ? (uint32_t)len : 0;
+	return 0;
+}
+
+static const char *
+format_pattern(const struct param_pattern *pattern, char text[PARAM_TEXT_MAX])
+{
+	strcpy(text, "0");
+	for (uint32_t i = 0; i < pattern->nb_bits; i++) {
+		text[i] = pattern->bits >> i & 1 ? '1' : '0';
+		text[i + 1] = '\0';
+	}
+	return text;
 }
 
 void
@@ -110,6 +155,7 @@ param_set(const struct param_desc *descs, void *params, const char *name, const 
 {
 	const struct param_desc *desc = param_find(descs, name);
 	char min[PARAM_TEXT_MAX], max[PARAM_TEXT_MAX];
+	void *at = desc ? (char *)params + desc->offset : NULL;
 	const char *reason;
 	uint64_t whole = 0;
 	double real;
@@ -122,6 +168,13 @@ param_set(const struct param_desc *descs, void *params, const char *name, const 
 			nearest_offer(&near, d->name);
 		nearest_explain(&near, "key", why, size);
 		return -ENOENT;
+	}
+	if (desc->type == PARAM_YES_NO || desc->type == PARAM_PATTERN) {
+		err = desc->type == PARAM_YES_NO ? set_yes_no(at, text, &reason)
+		                                 : set_pattern(at, text, &reason);
+		if (err)
+			snprintf(why, size, "%s = %s: %s", name, text, reason);
+		return err;
 	}
 	if (is_plain_real(desc)) {
 		err = units_parse_real(text, &real, &reason);
@@ -154,6 +207,10 @@ param_format(const struct param_desc *desc, const void *params, char text[PARAM_
 		return units_format(units_of(desc), *(const uint64_t *)(const void *)at, text);
 	case PARAM_F64:
 		return format_value(desc, *(const double *)(const void *)at, text);
+	case PARAM_YES_NO:
+		return strcpy(text, *(const bool *)(const void *)at ? "yes" : "no");
+	case PARAM_PATTERN:
+		return format_pattern((const struct param_pattern *)(const void *)at, text);
 	}
 	return text;
 }

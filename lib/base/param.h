@@ -2,6 +2,7 @@
 #ifndef WEFT_PARAM_H
 #define WEFT_PARAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,15 @@ enum param_type {
 	PARAM_U32, /**< uint32_t */
 	PARAM_U64, /**< uint64_t */
 	PARAM_F64, /**< double */
+	/* not numbers: written in another way; unit "1", min 0, max 1, def 0 or 1 */
+	PARAM_YES_NO,  /**< bool; yes or no */
+	PARAM_PATTERN, /**< struct param_pattern; 1 to 64 digits, each 0 or 1; def 0 */
+};
+
+/** A row of digits: bit i is the i-th from the left. */
+struct param_pattern {
+	uint64_t bits;
+	uint32_t nb_bits; /**< 1 to 64; 0 = none of them is 1 */
 };
 
 /**
@@ -55,7 +65,7 @@ int param_set(const struct param_desc *descs, void *params, const char *name, co
               char *why, size_t size);
 
 /** Text that is long enough for all of param_format. */
-#define PARAM_TEXT_MAX 32
+#define PARAM_TEXT_MAX 72
 
 /** Write a member's present value so that param_set reads it back. Returns text. */
 const char *param_format(const struct param_desc *desc, const void *params,

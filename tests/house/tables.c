@@ -37,9 +37,9 @@ print_number(const char *section, const struct param_desc *d)
 		k++;
 	printf("key\t%s\t%s", section, d->name);
 	for (size_t i = 0; i < 3; i++)
-		printf("\t%s", d->type == PARAM_F64
-		                       ? "-"
-		                       : units_format(kinds[k].units, (uint64_t)values[i], text));
+		printf("\t%s", d->type == PARAM_U32 || d->type == PARAM_U64
+		                       ? units_format(kinds[k].units, (uint64_t)values[i], text)
+		                       : "-");
 	putchar('\n');
 }
 

@@ -14,6 +14,8 @@ struct params {
 	uint32_t pkts;
 	double gain;
 	double delay_ns;
+	bool is_on;
+	struct param_pattern pattern;
 	uint64_t after;
 };
 
@@ -24,6 +26,8 @@ static const struct param_desc descs[] = {
 	{"window", PARAM_U32, offsetof(struct params, pkts), 128, 1, 65536, "pkt", "test"},
 	{"gain", PARAM_F64, offsetof(struct params, gain), 0.00390625, 0, 1, "1", "test"},
 	{"delay", PARAM_F64, offsetof(struct params, delay_ns), 1500, 0, 1e9, "ns", "test"},
+	{"on", PARAM_YES_NO, offsetof(struct params, is_on), 1, 0, 1, "1", "test"},
+	{"pattern", PARAM_PATTERN, offsetof(struct params, pattern), 0, 0, 1, "1", "test"},
 	{0},
 };
 
@@ -45,6 +49,8 @@ Test(param, defaults_fill_what_is_described)
 	cr_expect_eq(p.pkts, 128);
 	cr_expect_eq(p.gain, 0.00390625);
 	cr_expect_eq(p.delay_ns, 1500);
+	cr_expect(p.is_on);
+	cr_expect_eq(p.pattern.nb_bits, 0);
 	expect_untouched_around();
 	param_defaults(NULL, NULL); /* an engine without parameters */
 }
@@ -130,4 +136,47 @@ Test(param, what_is_written_reads_back)
 		cr_expect_eq(param_set(descs, &p, "gain", text, why, sizeof(why)), 0, "%s", text);
 		cr_expect_eq(p.gain, gains[i], "%s", text);
 	}
+}
+
+Test(param, yes_and_no_and_patterns_are_no_numbers)
+{
+	static const struct {
+		const char *name, *text;
+		const char *why;    /* NULL = good */
+		const char *format; /* as it is written then */
+	} rows[] = {
+		{"on", "no", NULL, "no"},
+		{"on", "yes", NULL, "yes"},
+		{"on", "1", "on = 1: neither yes nor no", NULL},
+		{"pattern", "0", NULL, "0"},
+		{"pattern", "0000", NULL, "0"},
+		{"pattern", "1", NULL, "1"},
+		{"pattern", "01100", NULL, "01100"},
+		{"pattern", "1000000000000000000000000000000000000000000000000000000000000001",
+	         NULL, "1000000000000000000000000000000000000000000000000000000000000001"},
+		{"pattern", "00000000000000000000000000000000000000000000000000000000000000001",
+	         "pattern = 00000000000000000000000000000000000000000000000000000000000000001: "
+	         "1 to 64 digits 0 and 1, please",
+	         NULL},
+		{"pattern", "", "pattern = : 1 to 64 digits 0 and 1, please", NULL},
+		{"pattern", "012", "pattern = 012: 1 to 64 digits 0 and 1, please", NULL},
+	};
+	char why[200], text[PARAM_TEXT_MAX];
+
+	param_defaults(descs, &p);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct param_desc *d = param_find(descs, rows[i].name);
+		int err = param_set(descs, &p, rows[i].name, rows[i].text, why, sizeof(why));
+
+		cr_expect_eq(err, rows[i].why ? -EINVAL : 0, "row %zu", i);
+		if (rows[i].why)
+			cr_expect_str_eq(why, rows[i].why, "row %zu: %s", i, why);
+		else
+			cr_expect_str_eq(param_format(d, &p, text), rows[i].format, "row %zu: %s",
+			                 i, text);
+	}
+	cr_expect_eq(param_set(descs, &p, "pattern", "011", why, sizeof(why)), 0);
+	cr_expect_eq(p.pattern.bits, 6, "from the left");
+	cr_expect_eq(p.pattern.nb_bits, 3);
+	expect_untouched_around();
 }

@@ -214,7 +214,7 @@ close_flow(struct flow *f, struct world *w)
 
 struct row {
 	uint64_t seed;
-	uint32_t ppm[FAULT_NB];
+	uint32_t ppm[FAULT_NB_SHARES];
 	uint8_t mtu;
 	bool ipv6;
 	const char *story;

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fault_lane.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "engine.h"
+
+#define MILLION 1000000
+
+static bool
+lane_hit(struct fault_lane *lane, enum fault_kind kind)
+{
+	uint32_t ppm = lane->dir.ppm[kind];
+
+	if (ppm == 0 || !fault_lane_throws(lane, kind, ppm))
+		return false;
+	lane->hits[kind]++;
+	return true;
+}
+
+static uint64_t
+lane_delay_ns(struct fault_lane *lane)
+{
+	uint64_t delay_ns = lane->dir.delay_ns;
+	uint32_t jitter_ns = lane->dir.jitter_ns;
+
+	if (jitter_ns == 0)
+		return delay_ns;
+	delay_ns += prng_below(&lane->dice[FAULT_DIE_JITTER], 2 * jitter_ns + 1);
+	return delay_ns > jitter_ns ? delay_ns - jitter_ns : 0;
+}
+
+static void
+lane_append(struct fault_lane *lane, struct pkt *p, uint64_t now_ns)
+{
+	p->due_ns = now_ns + lane_delay_ns(lane);
+	pkt_queue_push(&lane->line, p);
+}
+
+/* One more frame came (nb_passed = 1), or just time (0): who was held back long enough? */
+static void
+lane_release(struct fault_lane *lane, uint32_t nb_passed, uint64_t now_ns)
+{
+	uint32_t nb_kept = 0;
+
+	for (uint32_t i = 0; i < lane->nb_held; i++) {
+		struct fault_held h = lane->held[i];
+
+		h.nb_later -= nb_passed;
+		if (h.nb_later == 0 || h.due_ns <= now_ns)
+			lane_append(lane, h.pkt, now_ns);
+		else
+			lane->held[nb_kept++] = h;
+	}
+	lane->nb_held = nb_kept;
+}
+
+/* A frame leaves at latest with the reorder_pkts-th after it, so the slots are always enough. */
+static void
+lane_hold(struct fault_lane *lane, struct pkt *p, uint64_t now_ns)
+{
+	assert(lane->nb_held < FAULT_REORDER_MAX_PKTS);
+	lane->held[lane->nb_held++] = (struct fault_held){
+		.pkt = p,
+		.nb_later = 1 + prng_below(&lane->dice[FAULT_REORDER], lane->dir.reorder_pkts),
+		.due_ns = now_ns + lane->dir.reorder_ns,
+	};
+}
+
+/* The part of a frame's fate that a double has for itself. */
+static void
+lane_enter(struct fault_lane *lane, struct pkt *p, uint64_t now_ns)
+{
+	bool is_held;
+
+	if (p->len > 0 && lane_hit(lane, FAULT_CORRUPT)) {
+		uint32_t bit = prng_below(&lane->dice[FAULT_CORRUPT], p->len * 8);
+
+		p->data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	is_held = lane_hit(lane, FAULT_REORDER);
+	if (!is_held)
+		lane_append(lane, p, now_ns);
+	lane_release(lane, 1, now_ns);
+	if (is_held)
+		lane_hold(lane, p, now_ns);
+}
+
+static struct pkt *
+lane_copy(struct fault_lane *lane, const struct pkt *p)
+{
+	struct pkt *copy;
+
+	if (p->len > lane->pool->room_bytes || lane->pool->alloc(lane->pool, &copy, 1) == 0) {
+		(*lane->no_copy)++;
+		return NULL;
+	}
+	memcpy(copy->data, p->data, p->len);
+	copy->len = p->len;
+	copy->in_port = p->in_port;
+	return copy;
+}
+
+/* Whether a frame never arrives. */
+static bool
+lane_loses(struct fault_lane *lane, struct pkt *p)
+{
+	if (lane->is_cut) {
+		lane->hits[FAULT_DOWN]++;
+		return true;
+	}
+	return fault_lane_loses(lane, p);
+}
+
+void
+fault_lane_push(struct fault_lane *lane, struct pkt *p, uint64_t now_ns)
+{
+	struct pkt *copy = NULL;
+
+	if (lane_loses(lane, p)) {
+		pkt_free(&p, 1);
+		return;
+	}
+	if (lane_hit(lane, FAULT_DUPLICATE))
+		copy = lane_copy(lane, p);
+	lane_enter(lane, p, now_ns);
+	if (copy)
+		lane_enter(lane, copy, now_ns);
+}
+
+/* Frames at the end of the line; those held back for too long join it first. */
+uint32_t
+fault_lane_pop(struct fault_lane *lane, struct pkt **pkts, uint32_t max, uint64_t now_ns)
+{
+	uint32_t n = 0;
+
+	lane_release(lane, 0, now_ns);
+	while (n < max && lane->line.head && lane->line.head->due_ns <= now_ns)
+		pkts[n++] = pkt_queue_pop(&lane->line);
+	return n;
+}
+
+uint32_t
+fault_lane_room(const struct fault_lane *lane, uint32_t limit)
+{
+	uint32_t nb_inside = lane->line.nb_pkts + lane->nb_held;
+
+	return nb_inside < limit ? limit - nb_inside : 0;
+}
+
+uint64_t
+fault_lane_next_ns(const struct fault_lane *lane)
+{
+	uint64_t next_ns = lane->line.head ? lane->line.head->due_ns : NEVER_NS;
+
+	for (uint32_t i = 0; i < lane->nb_held; i++)
+		if (lane->held[i].due_ns < next_ns)
+			next_ns = lane->held[i].due_ns;
+	return next_ns;
+}
+
+uint32_t
+fault_lane_clear(struct fault_lane *lane)
+{
+	uint32_t nb = lane->nb_held + lane->line.nb_pkts;
+	struct pkt *p;
+
+	for (uint32_t i = 0; i < lane->nb_held; i++)
+		pkt_free(&lane->held[i].pkt, 1);
+	lane->nb_held = 0;
+	while ((p = pkt_queue_pop(&lane->line)))
+		pkt_free(&p, 1);
+	return nb;
+}
+
+void
+fault_lane_cut(struct fault_lane *lane, bool is_cut)
+{
+	if (is_cut && !lane->is_cut)
+		lane->hits[FAULT_DOWN] += fault_lane_clear(lane);
+	lane->is_cut = is_cut;
+}
+
+void
+fault_lane_set(struct fault_lane *lane, const struct fault_dir *dir)
+{
+	const struct param_pattern *was = &lane->dir.pattern, *is = &dir->pattern;
+
+	for (int kind = 0; kind < FAULT_NB_SHARES; kind++)
+		assert(dir->ppm[kind] <= MILLION);
+	assert(dir->ppm[FAULT_REORDER] == 0 || dir->reorder_pkts >= 1);
+	assert(dir->reorder_pkts <= FAULT_REORDER_MAX_PKTS);
+	assert(dir->jitter_ns <= 1000000000 && dir->pattern.nb_bits <= 64);
+	if (dir->burst.p_ppm == 0)
+		lane->is_bad = false;
+	if (was->bits != is->bits || was->nb_bits != is->nb_bits)
+		lane->pattern_at = 0;
+	if (memcmp(&lane->dir.qpn, &dir->qpn, sizeof(dir->qpn)) != 0) {
+		lane->nb_qpn = 0;
+		lane->nb_psn = 0;
+	}
+	lane->dir = *dir;
+	lane->is_clean = !fault_dir_any(dir);
+}
