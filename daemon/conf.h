@@ -106,7 +106,7 @@ struct conf_switch {
 	struct conf_port ports[CONF_MAX_PORTS];
 	uint32_t nb_ports;
 	bool has_ports;
-	struct switch_params params;
+	struct switch_conf fabric; /**< its ports and their number are not filled in */
 	struct conf_switch_numbers num;
 	uint32_t line;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
+#include "bind.h"
 #include "conf_read.h"
 
 /* The section [switch NAME]. */
@@ -79,8 +80,9 @@ begin_switch(struct conf_reader *r, const char *title)
 		return NULL;
 	conf->nb_switches++;
 	sw->line = r->line;
-	param_defaults(switch_param_descs, &sw->params);
-	conf_add_table(r, switch_param_descs, &sw->params);
+	switch_conf_default(&sw->fabric);
+	sw->fabric.lb = lb_find("ecmp", LB_SWITCH);
+	conf_add_table(r, switch_param_descs, &sw->fabric.params);
 	param_defaults(switch_numbers, &sw->num);
 	conf_add_table(r, switch_numbers, &sw->num);
 	return sw;

@@ -77,6 +77,15 @@ add_nic(struct walk *w, uint32_t i)
 	add_port(w, name, -1, w->nodes->host_ports[i]);
 }
 
+static void
+add_switch(struct walk *w, const struct switch_node *sw)
+{
+	struct switch_stats stats;
+
+	switch_stats(sw->sw, &stats);
+	add(w, sw->node.name, -1, switch_stat_descs, &stats);
+}
+
 static bool
 wants(const struct walk *w, const char *node)
 {
@@ -99,6 +108,8 @@ walk(struct walk *w)
 	for (uint32_t i = 0; i < nodes->nb_switches; i++) {
 		const struct switch_node *sw = &nodes->switches[i];
 
+		if (wants(w, sw->node.name))
+			add_switch(w, sw);
 		for (uint16_t p = 0; wants(w, sw->node.name) && p < sw->node.nb_ports; p++) {
 			add(w, sw->node.name, p, switch_port_stat_descs,
 			    switch_port_stats(sw->sw, p));

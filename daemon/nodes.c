@@ -82,14 +82,22 @@ open_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c,
 }
 
 static int
-open_switch(struct nodes *nodes, const struct conf_switch *c)
+open_switch(struct nodes *nodes, const struct conf *conf, const struct conf_switch *c)
 {
 	uint32_t i = nodes->nb_switches;
-	struct fabric_switch *sw = switch_create((uint16_t)c->nb_ports, &c->params, nodes->pool);
+	struct switch_port_params ports[CONF_MAX_PORTS];
+	struct switch_conf fabric = c->fabric;
+	struct fabric_switch *sw;
 	const struct port_use use = {
 		.take = KERNEL_TAKE_ALL, .mtu_bytes = c->num.mtu, .pool = nodes->pool};
 	int err;
 
+	for (uint32_t p = 0; p < c->nb_ports; p++)
+		param_defaults(switch_port_descs, &ports[p]);
+	fabric.nb_ports = (uint16_t)c->nb_ports;
+	fabric.ports = ports;
+	fabric.lb_params = conf_params(conf, &fabric.lb->info);
+	sw = switch_create(&fabric, nodes->pool);
 	if (!sw) {
 		log_error("switch %s: %s", c->name, strerror(ENOMEM));
 		return -ENOMEM;
@@ -156,7 +164,7 @@ nodes_open(struct nodes *nodes, const struct conf *conf, const struct nic_driver
 			return err;
 	}
 	for (uint32_t i = 0; i < conf->nb_switches; i++) {
-		err = open_switch(nodes, &conf->switches[i]);
+		err = open_switch(nodes, conf, &conf->switches[i]);
 		if (err)
 			return err;
 	}

@@ -2,6 +2,7 @@
 #ifndef WEFT_PKT_H
 #define WEFT_PKT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,14 @@ struct pkt {
 	uint32_t room;         /**< bytes that fit at data */
 	uint64_t due_ns;       /**< for queues that delay (fault layer, links); else not defined */
 	uint16_t in_port;      /**< of the node that received it */
+	/** What a switch knows of a frame that it holds; else not defined. */
+	struct {
+		uint8_t class;    /**< priority, 0 to 7 */
+		bool is_lossless; /**< counted by where it came from, not by where it goes */
+		uint16_t l3_off;  /**< of the IP header; 0 = has none */
+		uint16_t bth_off; /**< of a weft packet; 0 = is none, or nobody asked */
+		uint16_t bth_len; /**< from there to the end of the UDP datagram */
+	} sw;
 };
 
 /** Where packets come from. One thread uses a pool at a time. */

@@ -23,6 +23,7 @@ static_assert(sizeof(struct fib_line) == LINE_BYTES, "one look-up is one cache l
 
 struct fib {
 	struct fib_line *lines;
+	uint64_t nb_lines;
 	uint32_t shift; /* 64 - log2 of the number of lines */
 	uint64_t age_ns;
 };
@@ -45,6 +46,7 @@ fib_create(uint32_t max_macs, uint64_t age_ns)
 	}
 	memset(lines, 0, sizeof(struct fib_line) << log2);
 	fib->lines = lines;
+	fib->nb_lines = UINT64_C(1) << log2;
 	fib->shift = 64 - log2;
 	fib->age_ns = age_ns;
 	return fib;
@@ -107,6 +109,15 @@ fib_learn(struct fib *fib, uint64_t mac, uint16_t port, uint64_t now_ns)
 	is_news = e->mac_port != mac_port || silent_ns(e, now_ns) >= fib->age_ns;
 	*e = (struct fib_entry){.mac_port = mac_port, .seen_ns = now_ns};
 	return is_news;
+}
+
+void
+fib_forget_port(struct fib *fib, uint16_t port)
+{
+	for (uint64_t i = 0; i < fib->nb_lines; i++)
+		for (int way = 0; way < WAYS; way++)
+			if (fib->lines[i].ways[way].mac_port >> MAC_BITS == port)
+				fib->lines[i].ways[way] = (struct fib_entry){0};
 }
 
 uint16_t

@@ -2,267 +2,260 @@
 #include "switch.h"
 
 #include <assert.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
-#include "be.h"
 #include "engine.h"
-#include "fib.h"
-#include "hdr.h"
+#include "int.h"
+#include "switch_impl.h"
 
-const struct param_desc switch_param_descs[] = {
-	{"macs_max", PARAM_U32, offsetof(struct switch_params, macs_max), 4096, 1, 1 << 24, "1",
-         "our choice"},
-	{"mac_age", PARAM_U64, offsetof(struct switch_params, mac_age_ns), 300e9, 1e9, 1e15, "ns",
-         "IEEE 802.1Q, 8.8.3: 300 s"},
-	{"queue_pkts_max", PARAM_U32, offsetof(struct switch_params, queue_pkts_max), 1024, 1,
-         1 << 20, "pkt", "our choice"},
-	{"queue_bytes_max", PARAM_U64, offsetof(struct switch_params, queue_bytes_max), 4 << 20,
-         1600, 1 << 30, "B", "our choice"},
-	{NULL},
-};
+/* Set-up, and what others may ask. The way of a frame begins in forward.c. */
 
-const struct stat_desc switch_port_stat_descs[] = {
-	{"rx_packets", offsetof(struct switch_port_stats, rx_packets)},
-	{"rx_bytes", offsetof(struct switch_port_stats, rx_bytes)},
-	{"tx_packets", offsetof(struct switch_port_stats, tx_packets)},
-	{"tx_bytes", offsetof(struct switch_port_stats, tx_bytes)},
-	{"rx_flooded", offsetof(struct switch_port_stats, rx_flooded)},
-	{"rx_filtered", offsetof(struct switch_port_stats, rx_filtered)},
-	{"rx_control", offsetof(struct switch_port_stats, rx_control)},
-	{"rx_bad", offsetof(struct switch_port_stats, rx_bad)},
-	{"tx_queue_full", offsetof(struct switch_port_stats, tx_queue_full)},
-	{"tx_no_buffer", offsetof(struct switch_port_stats, tx_no_buffer)},
-	{NULL},
-};
+static void
+free_all(struct pkt_queue *q)
+{
+	struct pkt *p;
 
-struct switch_port {
-	struct pkt_queue queue; /* frames that go out here */
-	struct switch_port_stats stats;
-};
+	while ((p = pkt_queue_pop(q)))
+		pkt_free(&p, 1);
+}
 
-struct fabric_switch {
-	struct switch_params params;
-	struct pkt_pool *pool;
-	struct fib *fib;
-	uint64_t nb_queued;
-	uint16_t nb_ports;
-	struct switch_port ports[];
-};
+/* What one turn of the weakest queue sends. Our choice, a frame of a usual Ethernet and some. */
+#define QUANTUM_BYTES 2048
 
-/* What was looked up last. Neighbouring frames of a burst mostly go the same way. */
-struct way {
-	uint64_t src, dst; /* MACs; at first zero, which nobody has */
-	uint16_t out_port; /* of dst */
-};
+static void
+init_port(struct fabric_switch *sw, uint16_t idx, uint64_t *seeds)
+{
+	const struct switch_conf *conf = &sw->conf;
+	struct switch_port *port = &sw->ports[idx];
+	double weights[QUEUES_NB];
+	uint64_t rate_bps = conf->ports[idx].rate_bps;
+
+	port->params = conf->ports[idx];
+	port->is_up = true;
+	port->floods = true;
+	if (rate_bps)
+		port->ns_per_byte = ((UINT64_C(8000000000) << FRAC_BITS) + rate_bps - 1) / rate_bps;
+	port->rate_code = conf->has_int ? int_rate_code(rate_bps) : 0;
+	port->hop_id = (uint16_t)(conf->id + idx * 40503u); /* spread: 2^16 / golden ratio */
+	prng_seed(&port->dice, prng_splitmix(seeds));
+	pause_init(&port->pause, &port->stats.rx_pause, conf->params.pfc_watchdog_ns);
+	for (int i = 0; i < QUEUES_NB; i++) {
+		const struct switch_queue *q = &conf->queues[i];
+		bool lossless = conf->lossless >> i & 1;
+
+		weights[i] = q->weight;
+		port->egress[i].alpha = q->alpha;
+		port->ingress[i].beta_dt = port->params.beta_dt;
+		if (lossless) {
+			port->ingress[i].reserve_bytes = q->reserve_bytes;
+			port->ingress[i].headroom_bytes = port->params.headroom_bytes;
+		} else {
+			port->egress[i].reserve_bytes = q->reserve_bytes;
+		}
+	}
+	queues_init(&port->queues, weights, QUANTUM_BYTES);
+}
+
+static bool
+init_lb(struct fabric_switch *sw, uint64_t seed)
+{
+	const struct switch_conf *conf = &sw->conf;
+	const struct engine_env env = {
+		.line_rate_bps = UINT64_C(100000000000),
+		.base_rtt_ns = 10000,
+		.seed = seed,
+		.mtu_bytes = 4096,
+		.bdp_pkts = 32,
+		.window_pkts = 32,
+		.max_msgs = 16,
+		.nb_hops = conf->nb_ports,
+	};
+	size_t size = conf->lb->state_size(conf->lb_params, &env);
+
+	size = (size + ENGINE_STATE_ALIGN - 1) / ENGINE_STATE_ALIGN * ENGINE_STATE_ALIGN;
+	sw->lb = aligned_alloc(ENGINE_STATE_ALIGN, size);
+	if (!sw->lb)
+		return false;
+	memset(sw->lb, 0, size);
+	conf->lb->init(sw->lb, conf->lb_params, &env);
+	return true;
+}
+
+static void
+init_buffer(struct fabric_switch *sw)
+{
+	const struct switch_params *params = &sw->conf.params;
+
+	sw->buffer.total_bytes = params->buffer_bytes;
+	sw->buffer.shared_bytes = params->buffer_bytes - switch_reserved_bytes(&sw->conf);
+	sw->tbo_bytes = (uint64_t)(params->alpha_tbo * (double)params->buffer_bytes);
+	for (int i = 0; i < QUEUES_NB; i++) {
+		const struct switch_queue *q = &sw->conf.queues[i];
+
+		sw->marks[i] = (struct mark){q->kmin_bytes, q->kmax_bytes, q->pmax};
+	}
+}
 
 struct fabric_switch *
-switch_create(uint16_t nb_ports, const struct switch_params *params, struct pkt_pool *pool)
+switch_create(const struct switch_conf *conf, struct pkt_pool *pool)
 {
 	struct fabric_switch *sw;
+	uint64_t seeds = conf->params.seed;
+	char why[256];
 
-	assert(nb_ports >= 1 && nb_ports < FIB_NO_PORT);
-	sw = calloc(1, sizeof(*sw) + nb_ports * sizeof(sw->ports[0]));
+	assert(conf->nb_ports >= 1 && conf->nb_ports < FIB_NO_PORT);
+	assert(switch_conf_check(conf, why, sizeof(why)) == 0);
+	sw = calloc(1, sizeof(*sw) + conf->nb_ports * sizeof(sw->ports[0]));
 	if (!sw)
 		return NULL;
-	sw->params = *params;
+	sw->conf = *conf;
 	sw->pool = pool;
-	sw->nb_ports = nb_ports;
-	sw->fib = fib_create(params->macs_max, params->mac_age_ns);
-	if (!sw->fib) {
-		free(sw);
+	sw->salt = prng_splitmix(&seeds);
+	sw->looks_at_weft = conf->has_int || conf->trim_queue != QUEUE_NONE;
+	init_buffer(sw);
+	for (uint16_t i = 0; i < conf->nb_ports; i++)
+		init_port(sw, i, &seeds);
+	sw->fib = fib_create(conf->params.macs_max, conf->params.mac_age_ns);
+	sw->routes = routes_create(SWITCH_ROUTES_MAX);
+	if (!sw->fib || !sw->routes || !init_lb(sw, prng_splitmix(&seeds))) {
+		switch_destroy(sw);
 		return NULL;
 	}
+	sw->conf.ports = NULL; /* the caller's */
 	return sw;
+}
+
+static void
+empty_port(struct fabric_switch *sw, struct switch_port *port)
+{
+	struct pkt *p;
+	uint8_t queue;
+
+	while ((p = queues_pop(&port->queues, 0xff, 0, &queue))) {
+		port->queued_bytes -= p->len;
+		switch_release(sw, port, queue, p);
+		port->stats.tx_link_down++;
+		pkt_free(&p, 1);
+	}
+	port->stats.tx_link_down += port->wire.nb_pkts;
+	free_all(&port->wire);
 }
 
 void
 switch_destroy(struct fabric_switch *sw)
 {
-	struct pkt *p;
-
 	if (!sw)
 		return;
-	for (uint16_t i = 0; i < sw->nb_ports; i++)
-		while ((p = pkt_queue_pop(&sw->ports[i].queue)))
-			pkt_free(&p, 1);
+	for (uint16_t i = 0; i < sw->conf.nb_ports; i++)
+		empty_port(sw, &sw->ports[i]);
+	assert(sw->nb_held == 0 && sw->buffer.used_bytes == 0);
+	assert(sw->buffer.shared_used_bytes == 0);
 	fib_destroy(sw->fib);
+	routes_destroy(sw->routes);
+	free(sw->lb);
 	free(sw);
 }
 
-/* Whether a frame may leave its link at all. */
-static bool
-is_forwarded(const struct pkt *p)
+struct routes *
+switch_routes(struct fabric_switch *sw)
 {
-	static const uint8_t reserved[5] = {0x01, 0x80, 0xc2, 0x00, 0x00};
-
-	if (get_be16(p->data + 12) == ETH_TYPE_MAC_CONTROL)
-		return false;
-	return memcmp(p->data, reserved, sizeof(reserved)) != 0 || p->data[5] > 0x0f;
-}
-
-static bool
-queue_has_room(const struct fabric_switch *sw, const struct pkt_queue *queue, uint32_t len)
-{
-	return queue->nb_pkts < sw->params.queue_pkts_max &&
-	       queue->nb_bytes + len <= sw->params.queue_bytes_max;
-}
-
-/* To the queue of one port, or to the drops of it. */
-static void
-switch_enqueue(struct fabric_switch *sw, uint16_t out_port, struct pkt *p)
-{
-	struct switch_port *out = &sw->ports[out_port];
-
-	if (!queue_has_room(sw, &out->queue, p->len)) {
-		out->stats.tx_queue_full++;
-		pkt_free(&p, 1);
-		return;
-	}
-	pkt_queue_push(&out->queue, p);
-	sw->nb_queued++;
-}
-
-/* A copy for one port; the frame itself stays where it is. */
-static void
-switch_enqueue_copy(struct fabric_switch *sw, uint16_t out_port, const struct pkt *p)
-{
-	struct switch_port *out = &sw->ports[out_port];
-	struct pkt *copy;
-
-	if (!queue_has_room(sw, &out->queue, p->len)) {
-		out->stats.tx_queue_full++;
-		return;
-	}
-	if (p->len > sw->pool->room_bytes || sw->pool->alloc(sw->pool, &copy, 1) == 0) {
-		out->stats.tx_no_buffer++;
-		return;
-	}
-	memcpy(copy->data, p->data, p->len);
-	copy->len = p->len;
-	copy->in_port = p->in_port;
-	switch_enqueue(sw, out_port, copy);
-}
-
-/* Copies to all ports but the first of the others, which gets the frame itself. */
-static void
-switch_flood(struct fabric_switch *sw, struct pkt *p)
-{
-	uint16_t first = p->in_port == 0 ? 1 : 0;
-
-	sw->ports[p->in_port].stats.rx_flooded++;
-	if (first >= sw->nb_ports) {
-		pkt_free(&p, 1);
-		return;
-	}
-	for (uint16_t i = first + 1; i < sw->nb_ports; i++)
-		if (i != p->in_port)
-			switch_enqueue_copy(sw, i, p);
-	switch_enqueue(sw, first, p);
-}
-
-static void
-switch_learn(struct fabric_switch *sw, struct way *way, const struct pkt *p, uint64_t now_ns)
-{
-	uint64_t src = fib_mac(p->data + 6);
-
-	if (src == way->src)
-		return;
-	way->src = src;
-	if (fib_learn(sw->fib, src, p->in_port, now_ns))
-		*way = (struct way){.src = src, .out_port = FIB_NO_PORT};
-}
-
-/* The port of a frame's destination; FIB_NO_PORT = all others. */
-static uint16_t
-switch_find(const struct fabric_switch *sw, struct way *way, const struct pkt *p, uint64_t now_ns)
-{
-	uint64_t dst = fib_mac(p->data);
-
-	if (dst != way->dst) {
-		way->dst = dst;
-		way->out_port = fib_find(sw->fib, dst, now_ns);
-	}
-	return way->out_port;
-}
-
-static void
-switch_forward(struct fabric_switch *sw, struct way *way, struct pkt *p, uint64_t now_ns)
-{
-	struct switch_port *in = &sw->ports[p->in_port];
-	uint16_t out_port;
-
-	in->stats.rx_packets++;
-	in->stats.rx_bytes += p->len;
-	if (p->len < ETH_LEN) {
-		in->stats.rx_bad++;
-		pkt_free(&p, 1);
-		return;
-	}
-	if (!is_forwarded(p)) {
-		in->stats.rx_control++;
-		pkt_free(&p, 1);
-		return;
-	}
-	switch_learn(sw, way, p, now_ns);
-	out_port = switch_find(sw, way, p, now_ns);
-	if (out_port == FIB_NO_PORT) {
-		switch_flood(sw, p);
-	} else if (out_port == p->in_port) {
-		in->stats.rx_filtered++;
-		pkt_free(&p, 1);
-	} else {
-		switch_enqueue(sw, out_port, p);
-	}
+	return sw->routes;
 }
 
 void
-switch_receive(struct fabric_switch *sw, uint16_t in_port, struct pkt **pkts, uint32_t n,
-               uint64_t now_ns)
+switch_set_flood(struct fabric_switch *sw, uint16_t port, bool floods)
 {
-	struct way way = {.out_port = FIB_NO_PORT};
-
-	assert(in_port < sw->nb_ports);
-	for (uint32_t i = 0; i < n; i++) {
-		pkts[i]->in_port = in_port;
-		switch_forward(sw, &way, pkts[i], now_ns);
-	}
+	assert(port < sw->conf.nb_ports);
+	if (sw->ports[port].floods == floods)
+		return;
+	sw->ports[port].floods = floods;
+	/* Addresses were learned along the tree, which is another now. */
+	for (uint16_t i = 0; i < sw->conf.nb_ports; i++)
+		fib_forget_port(sw->fib, i);
 }
 
-uint32_t
-switch_send(struct fabric_switch *sw, uint16_t port, struct pkt **pkts, uint32_t max,
-            uint64_t now_ns)
+void
+switch_set_link(struct fabric_switch *sw, uint16_t port_idx, bool is_up, uint64_t now_ns)
 {
-	struct switch_port *out = &sw->ports[port];
-	uint32_t n = 0;
+	struct switch_port *port = &sw->ports[port_idx];
 
-	(void)now_ns;
-	assert(port < sw->nb_ports);
-	while (n < max && out->queue.head) {
-		pkts[n] = pkt_queue_pop(&out->queue);
-		out->stats.tx_bytes += pkts[n]->len;
-		n++;
+	assert(port_idx < sw->conf.nb_ports);
+	sw->now_ns = now_ns;
+	if (port->is_up == is_up)
+		return;
+	port->is_up = is_up;
+	fib_forget_port(sw->fib, port_idx);
+	if (!is_up) {
+		empty_port(sw, port);
+		return;
 	}
-	out->stats.tx_packets += n;
-	sw->nb_queued -= n;
-	return n;
+	/* Neither end knows what it was told before. */
+	pause_clear(&port->pause, now_ns);
+	port->asked = 0;
+	port->news = 0;
+	for (uint8_t class = 0; class < QUEUES_NB; class ++)
+		if (sw->conf.lossless >> class & 1)
+			pfc_look(sw, port, class);
 }
 
-uint64_t
-switch_next_ns(const struct fabric_switch *sw)
+void
+switch_tick(struct fabric_switch *sw, uint64_t now_ns)
 {
-	return sw->nb_queued > 0 ? 0 : NEVER_NS;
+	struct lb_notice notice = {LB_NOTICE_NONE};
+
+	sw->now_ns = now_ns;
+	if (sw->lb->deadline_ns <= now_ns && sw->conf.lb->on_timer)
+		sw->conf.lb->on_timer(sw->lb, now_ns, &notice);
 }
 
 uint16_t
 switch_nb_ports(const struct fabric_switch *sw)
 {
-	return sw->nb_ports;
+	return sw->conf.nb_ports;
 }
 
 const struct switch_port_stats *
 switch_port_stats(const struct fabric_switch *sw, uint16_t port)
 {
-	assert(port < sw->nb_ports);
+	assert(port < sw->conf.nb_ports);
 	return &sw->ports[port].stats;
+}
+
+void
+switch_stats(const struct fabric_switch *sw, struct switch_stats *stats)
+{
+	*stats = (struct switch_stats){
+		.buffer_used_bytes = sw->buffer.used_bytes,
+		.buffer_used_bytes_max = sw->buffer.used_bytes_max,
+	};
+}
+
+void
+switch_check(const struct fabric_switch *sw)
+{
+	uint64_t in = 0, out = 0, shared = 0, nb = 0;
+
+	for (uint16_t p = 0; p < sw->conf.nb_ports; p++) {
+		const struct switch_port *port = &sw->ports[p];
+		uint64_t queued = 0;
+
+		for (int i = 0; i < QUEUES_NB; i++) {
+			const struct buffer_ingress *ing = &port->ingress[i];
+			const struct buffer_egress *eg = &port->egress[i];
+
+			in += ing->held_bytes;
+			queued += port->queues.q[i].nb_bytes;
+			nb += port->queues.q[i].nb_pkts;
+			shared += buffer_beyond(ing->used_bytes, ing->reserve_bytes) +
+			          buffer_beyond(eg->used_bytes, eg->reserve_bytes);
+			assert(ing->headroom_used_bytes <= ing->headroom_bytes);
+			assert(eg->used_bytes <= port->queues.q[i].nb_bytes);
+		}
+		assert(queued == port->queued_bytes);
+		out += queued;
+	}
+	assert(in == out && in == sw->buffer.used_bytes);
+	assert(shared == sw->buffer.shared_used_bytes && shared <= sw->buffer.shared_bytes);
+	assert(sw->buffer.used_bytes <= sw->buffer.total_bytes);
+	assert(nb == sw->nb_held);
 }

@@ -2,57 +2,161 @@
 #ifndef WEFT_SWITCH_H
 #define WEFT_SWITCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "lb.h"
 #include "param.h"
+#include "pause.h"
 #include "pkt.h"
+#include "queue.h"
+#include "routes.h"
 #include "stat.h"
 
 /**
  * @file
- * A learning Ethernet switch: frames of any kind go to the port where their destination was last
- * seen, and to all others if it was not, or is a group. VLAN tags are carried and not looked at.
- * Source: IEEE 802.1Q, clause 8. What it does not forward: frames to the reserved group addresses
- * 01-80-c2-00-00-00 to -0f (table 8-1; pause frames of 802.1Qbb among them) and all MAC control.
+ * A switch with everything that RDMA transports ask of a fabric. Packets and times go in, packets
+ * come out; it knows no clock and no device.
+ *
+ * The way of a frame: its headers are read; IP packets go by static prefixes, whose groups of
+ * equal ports a load balancer chooses from; what no prefix covers goes to the port where its
+ * destination MAC was last seen, and if that is not known, or a group, to all others on the flood
+ * tree. The shared buffer admits it, trims it or drops it. It waits in the queue of its class at
+ * the egress, is marked and written to as it leaves, and takes the time of the port's link.
+ *
+ * Sizes are those of frames without FCS, except where said. Sources: IEEE 802.1Q, clause 8
+ * (forwarding; the reserved group addresses 01-80-c2-00-00-00 to -0f of table 8-1 and MAC control
+ * are not forwarded) and 36 (PFC), and as named beside each part.
  */
 
 struct fabric_switch;
 
-/** What a conf file can set; see switch_param_descs. */
+/** What tells a frame's class, the PFC priority and the number of its queue. */
+enum switch_trust {
+	TRUST_DSCP, /**< the DSCP of IP packets; 0 for others */
+	TRUST_PCP,  /**< the priority of the VLAN tag; 0 for frames without one */
+};
+
+/** Of the whole switch; see switch_param_descs. */
 struct switch_params {
 	uint32_t macs_max;        /**< addresses it remembers */
 	uint64_t mac_age_ns;      /**< for so long after their last frame */
-	uint32_t queue_pkts_max;  /**< per egress port; what comes beyond is dropped */
-	uint64_t queue_bytes_max; /**< likewise */
+	uint64_t buffer_bytes;    /**< the shared buffer */
+	uint32_t buffer_pkts;     /**< most frames held, of any size; beyond they are dropped */
+	uint64_t pfc_watchdog_ns; /**< a class paused for longer is freed; 0 = never */
+	double alpha_tbo;         /**< telemetry is flagged above this share of buffer_bytes */
+	uint64_t seed;            /**< of all that is random, and of the hash of flows */
+};
+
+/** Of one queue of each port, 0 to 7, and of the class that uses it; see switch_queue_descs. */
+struct switch_queue {
+	double weight;          /**< share of what strict queues leave; 0 = strict */
+	uint64_t reserve_bytes; /**< of the buffer for each port alone */
+	double alpha;           /**< may hold so many times what is free of the shared buffer */
+	uint64_t limit_bytes;   /**< and not more than this */
+	uint64_t kmin_bytes, kmax_bytes; /**< ECN, mark.h; both 0 = no marks */
+	double pmax;
+};
+
+/** Of one port; see switch_port_descs. */
+struct switch_port_params {
+	uint64_t rate_bps;       /**< of the link that it stands for; 0 = as fast as it goes */
+	uint64_t delay_ns;       /**< of the link, one way */
+	uint64_t catch_up_ns;    /**< what a late driver may send at once, in time of the link */
+	uint32_t overhead_bytes; /**< what a frame takes of the link beyond its length */
+	uint64_t headroom_bytes; /**< of each lossless class */
+	uint32_t beta_dt;        /**< a class pauses at (free shared buffer) / this */
 };
 
 extern const struct param_desc switch_param_descs[];
+extern const struct param_desc switch_queue_descs[];
+extern const struct param_desc switch_port_descs[];
+
+/** Everything about one switch. */
+struct switch_conf {
+	uint16_t nb_ports; /**< 1 to 65534 */
+	struct switch_params params;
+	struct switch_queue queues[QUEUES_NB];
+	const struct switch_port_params *ports; /**< nb_ports; copied */
+	enum switch_trust trust;
+	uint8_t class_of_dscp[64]; /**< 0 to 7 each */
+	uint8_t class_of_pcp[8];
+	uint8_t lossless;        /**< bit i: class i pauses its senders by PFC, and obeys */
+	uint8_t trim_queue;      /**< for header-only packets; QUEUE_NONE = no trimming */
+	bool has_int;            /**< write telemetry; each rate_bps is one of int.h */
+	uint8_t mac[6];          /**< source of pause frames */
+	uint16_t id;             /**< for path ids of telemetry, with the port: any, best unique */
+	const struct lb_ops *lb; /**< where = LB_SWITCH */
+	const void *lb_params;
+};
+
+/** Everything at its default, one class for each queue, no feature on; ports is NULL. */
+void switch_conf_default(struct switch_conf *conf);
+
+/**
+ * Whether a conf fits together.
+ *
+ * @param why, size  gets one line on error.
+ * @return           0 or -EINVAL.
+ */
+int switch_conf_check(const struct switch_conf *conf, char *why, size_t size);
 
 /** Counters of one port. */
 struct switch_port_stats {
 	uint64_t rx_packets, rx_bytes;
 	uint64_t tx_packets, tx_bytes;
-	uint64_t rx_flooded;    /**< destination unknown or a group: to all other ports */
-	uint64_t rx_filtered;   /**< destination on the port it came from */
-	uint64_t rx_control;    /**< for the switch itself, or link-local: not forwarded */
-	uint64_t rx_bad;        /**< too short for an Ethernet header */
-	uint64_t tx_queue_full; /**< frames dropped because the queue was at its limit */
-	uint64_t tx_no_buffer;  /**< flooded frames dropped because the pool was empty */
+	uint64_t rx_flooded;   /**< destination unknown or a group: to all others of the tree */
+	uint64_t rx_copies;    /**< outcomes of flooded frames beyond one each */
+	uint64_t rx_filtered;  /**< nowhere else to go than where it came from */
+	uint64_t rx_control;   /**< for the switch itself, or link-local: not forwarded */
+	uint64_t rx_bad;       /**< too short for an Ethernet header */
+	uint64_t rx_off_tree;  /**< to be flooded or looked up, but came in beside the flood tree */
+	uint64_t tx_no_buffer; /**< flooded frames dropped because the pool was empty */
+	uint64_t tx_full_pkts; /**< dropped because the switch held buffer_pkts frames */
+	uint64_t tx_link_down; /**< dropped because the link is down, or went down */
+	uint64_t int_written, int_full, int_lies; /**< what became of telemetry: int.h */
+	uint64_t int_tbo;                         /**< flagged, because the buffer was full */
+	uint64_t tx_pause_frames;                 /**< PFC frames sent */
+	/* by queue, or class */
+	uint64_t q_packets[QUEUES_NB], q_bytes[QUEUES_NB]; /**< sent */
+	uint64_t q_full[QUEUES_NB];      /**< dropped: no room in queue or buffer */
+	uint64_t q_headroom[QUEUES_NB];  /**< dropped although lossless: the headroom was full */
+	uint64_t q_marked[QUEUES_NB];    /**< got CE */
+	uint64_t q_trimmed[QUEUES_NB];   /**< cut to header-only instead of a drop */
+	uint64_t q_bytes_max[QUEUES_NB]; /**< high-water mark */
+	uint64_t tx_pause[QUEUES_NB];    /**< times that this class was told to pause */
+	uint64_t tx_resume[QUEUES_NB];   /**< and to go on */
+	struct pause_stats rx_pause;     /**< what the peer asked for */
 };
 
 extern const struct stat_desc switch_port_stat_descs[];
 
-/**
- * @param nb_ports  1 to 65534.
- * @param params    copied; ranges as in switch_param_descs.
- * @param pool      for the copies of flooded frames; must live as long as the switch.
- * @return          NULL without memory.
- */
-struct fabric_switch *switch_create(uint16_t nb_ports, const struct switch_params *params,
-                                    struct pkt_pool *pool);
+/** What the whole switch counts. */
+struct switch_stats {
+	uint64_t buffer_used_bytes;     /**< now */
+	uint64_t buffer_used_bytes_max; /**< high-water mark */
+};
 
-/** Frees the frames that are still queued. NULL does nothing. */
+extern const struct stat_desc switch_stat_descs[];
+
+/**
+ * @param conf  copied; fits together.
+ * @param pool  for copies of flooded frames and for pause frames; must live as long as the switch.
+ * @return      NULL without memory.
+ */
+struct fabric_switch *switch_create(const struct switch_conf *conf, struct pkt_pool *pool);
+
+/** Frees the frames that are still held. NULL does nothing. */
 void switch_destroy(struct fabric_switch *sw);
+
+/** The static prefixes of a switch: to be filled, also while it runs, on its thread. */
+struct routes *switch_routes(struct fabric_switch *sw);
+
+/** Whether broadcasts and unknown destinations pass a port; at first they do. */
+void switch_set_flood(struct fabric_switch *sw, uint16_t port, bool floods);
+
+/** A link went down or came up; at first all are up. What waits for it is dropped. */
+void switch_set_link(struct fabric_switch *sw, uint16_t port, bool is_up, uint64_t now_ns);
 
 /** n frames came in on a port, and are the switch's now. */
 void switch_receive(struct fabric_switch *sw, uint16_t in_port, struct pkt **pkts, uint32_t n,
@@ -62,10 +166,17 @@ void switch_receive(struct fabric_switch *sw, uint16_t in_port, struct pkt **pkt
 uint32_t switch_send(struct fabric_switch *sw, uint16_t port, struct pkt **pkts, uint32_t max,
                      uint64_t now_ns);
 
-/** 0 while any frame is queued, else NEVER_NS. */
+/** Deadlines that have come: of load balancers. */
+void switch_tick(struct fabric_switch *sw, uint64_t now_ns);
+
+/** When it has something to send or to do: 0 = at once, NEVER_NS = not at all. */
 uint64_t switch_next_ns(const struct fabric_switch *sw);
 
 uint16_t switch_nb_ports(const struct fabric_switch *sw);
 const struct switch_port_stats *switch_port_stats(const struct fabric_switch *sw, uint16_t port);
+void switch_stats(const struct fabric_switch *sw, struct switch_stats *stats);
+
+/** What must always be so: sums of the buffer agree. For tests; aborts if not. */
+void switch_check(const struct fabric_switch *sw);
 
 #endif

@@ -20,12 +20,16 @@ switch_node_send(struct node *node, uint16_t port, struct pkt **pkts, uint32_t m
 	return switch_send(switch_of(node), port, pkts, max, now_ns);
 }
 
-/* Addresses age where they are looked up, and nothing else of a switch has a deadline. */
 static void
 switch_node_tick(struct node *node, uint64_t now_ns)
 {
-	(void)node;
-	(void)now_ns;
+	switch_tick(switch_of(node), now_ns);
+}
+
+static void
+switch_node_link(struct node *node, uint16_t port, bool is_up, uint64_t now_ns)
+{
+	switch_set_link(switch_of(node), port, is_up, now_ns);
 }
 
 static uint64_t
@@ -39,6 +43,7 @@ static const struct node_ops switch_node_ops = {
 	.send = switch_node_send,
 	.tick = switch_node_tick,
 	.next_ns = switch_node_next_ns,
+	.link = switch_node_link,
 };
 
 void

@@ -25,9 +25,9 @@ wire_parse_pfc(const uint8_t *frame, uint32_t len, struct wire_pfc *pfc)
 }
 
 void
-wire_build_pfc(uint8_t buf[60], const uint8_t smac[6], const struct wire_pfc *pfc)
+wire_build_pfc(uint8_t buf[WIRE_PFC_LEN], const uint8_t smac[6], const struct wire_pfc *pfc)
 {
-	memset(buf, 0, 60);
+	memset(buf, 0, WIRE_PFC_LEN);
 	memcpy(buf, pfc_dmac, sizeof(pfc_dmac));
 	memcpy(buf + 6, smac, 6);
 	put_be16(buf + 12, ETH_TYPE_MAC_CONTROL);

@@ -192,7 +192,9 @@ struct wire_pfc {
 };
 /** Read a WIRE_PFC frame; false if it is cut short or not a PFC opcode. */
 bool wire_parse_pfc(const uint8_t *frame, uint32_t len, struct wire_pfc *pfc);
-/** Write a PFC frame of 60 bytes. */
-void wire_build_pfc(uint8_t buf[60], const uint8_t smac[6], const struct wire_pfc *pfc);
+/** A frame of the least length, without FCS. */
+#define WIRE_PFC_LEN 60
+/** Write a PFC frame. */
+void wire_build_pfc(uint8_t buf[WIRE_PFC_LEN], const uint8_t smac[6], const struct wire_pfc *pfc);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bind.h"
 #include "fault.h"
 #include "mem.h"
 #include "switch.h"
@@ -199,14 +200,17 @@ bench_fault(const char *what, uint32_t ppm)
 static void
 bench_switch(void)
 {
-	static const struct switch_params params = {
-		.macs_max = 4096,
-		.mac_age_ns = UINT64_MAX,
-		.queue_pkts_max = 1024,
-		.queue_bytes_max = 4 << 20,
-	};
+	struct switch_port_params ports[NB_PORTS];
+	struct switch_conf conf;
 
-	sw = switch_create(NB_PORTS, &params, pool);
+	switch_conf_default(&conf);
+	for (int i = 0; i < NB_PORTS; i++)
+		param_defaults(switch_port_descs, &ports[i]);
+	conf.params.mac_age_ns = UINT64_MAX;
+	conf.nb_ports = NB_PORTS;
+	conf.ports = ports;
+	conf.lb = lb_find("ecmp", LB_SWITCH);
+	sw = switch_create(&conf, pool);
 	if (!sw)
 		abort();
 	/* Every MAC from 1 on is behind port 1. */

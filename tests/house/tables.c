@@ -61,8 +61,15 @@ print_section(struct conf_reader *r, const struct conf_section *s, const char *t
 static void
 print_counters(const struct stat_desc *descs)
 {
-	STAT_FOREACH (d, descs)
-		printf("counter\t%s\n", d->name);
+	STAT_FOREACH (d, descs) {
+		const char *prio = strstr(d->name, "prio");
+
+		/* Of eight classes alike: one row. */
+		if (prio && prio[4] >= '0' && prio[4] <= '7')
+			printf("counter\t%.*sN%s\n", (int)(prio + 4 - d->name), d->name, prio + 5);
+		else
+			printf("counter\t%s\n", d->name);
+	}
 }
 
 int
@@ -93,5 +100,6 @@ main(void)
 	print_counters(fault_stat_descs);
 	print_counters(link_stat_descs);
 	print_counters(switch_port_stat_descs);
+	print_counters(switch_stat_descs);
 	return 0;
 }

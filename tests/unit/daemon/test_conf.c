@@ -663,7 +663,7 @@ Test(conf, what_is_not_said_has_its_default)
 	cr_expect_eq(conf->nb_switches, 1);
 	cr_expect_eq(conf->switches[0].nb_ports, 2);
 	cr_expect_str_eq(conf->switches[0].ports[1].arg, "b");
-	cr_expect_eq(conf->switches[0].params.macs_max, 4096);
+	cr_expect_eq(conf->switches[0].fabric.params.macs_max, 4096);
 	cr_expect_str_eq(nic->name, "n0");
 	cr_expect_eq(nic->nb_ips, 1);
 	cr_expect_eq(memcmp(nic->ips[0].b, v4, 16), 0);
@@ -766,8 +766,9 @@ Test(conf, the_shipped_files_are_good_and_say_the_defaults)
 			             0, "%s", path);
 		}
 		for (uint32_t n = 0; n < conf->nb_switches; n++)
-			cr_expect_eq(memcmp(&conf->switches[n].params, &plain->switches[0].params,
-			                    sizeof(plain->switches[0].params)),
+			cr_expect_eq(memcmp(&conf->switches[n].fabric.params,
+			                    &plain->switches[0].fabric.params,
+			                    sizeof(plain->switches[0].fabric.params)),
 			             0, "%s", path);
 		conf_free(conf);
 	}

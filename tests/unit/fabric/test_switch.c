@@ -3,116 +3,53 @@
 #include <string.h>
 
 #include "engine.h"
-#include "mem.h"
-#include "switch.h"
+#include "fabric_rig.h"
 
 #define NB_PORTS 4
-#define NB_PKTS 256
 #define AGE_NS UINT64_C(300000000000)
 
-static const struct switch_params params_default = {
-	.macs_max = 1024,
-	.mac_age_ns = AGE_NS,
-	.queue_pkts_max = 64,
-	.queue_bytes_max = 1 << 20,
-};
-
-struct bench {
-	struct pkt_pool *pool;
-	struct fabric_switch *sw;
-};
-
-static struct bench
-bench_open(const struct switch_params *params, uint16_t nb_ports)
+static struct rig
+bench_open(uint16_t nb_ports)
 {
-	struct bench b = {.pool = pkt_pool_mem_create(NB_PKTS, 2048)};
+	struct rig r;
 
-	b.sw = switch_create(nb_ports, params, b.pool);
-	cr_assert_not_null(b.sw);
-	return b;
+	rig_init(&r, nb_ports);
+	r.nb_pkts = 256;
+	rig_open(&r);
+	return r;
 }
 
 static void
-bench_close(struct bench *b)
-{
-	switch_destroy(b->sw);
-	cr_expect_eq(pkt_pool_mem_nb_free(b->pool), NB_PKTS);
-	pkt_pool_mem_destroy(b->pool);
-}
-
-/* Host n has the address 02:00:00:00:00:n; 0xff is broadcast. */
-static void
-put_mac(uint8_t *mac, uint8_t host)
-{
-	memset(mac, host == 0xff ? 0xff : 0, 6);
-	if (host != 0xff)
-		mac[0] = 0x02;
-	mac[5] = host;
-}
-
-static struct pkt *
-frame(struct bench *b, uint8_t dst, uint8_t src, uint32_t len)
-{
-	struct pkt *p;
-
-	cr_assert_eq(b->pool->alloc(b->pool, &p, 1), 1);
-	memset(p->data, 0x5a, len);
-	put_mac(p->data, dst);
-	put_mac(p->data + 6, src);
-	p->data[12] = 0x08;
-	p->data[13] = 0x00;
-	p->len = len;
-	return p;
-}
-
-static void
-receive(struct bench *b, uint16_t in_port, struct pkt *p, uint64_t now_ns)
-{
-	switch_receive(b->sw, in_port, &p, 1, now_ns);
-}
-
-/* How many frames leave a port; they are freed. */
-static uint32_t
-drain(struct bench *b, uint16_t port)
-{
-	struct pkt *pkts[NB_PKTS];
-	uint32_t n = switch_send(b->sw, port, pkts, NB_PKTS, 0);
-
-	pkt_free(pkts, n);
-	return n;
-}
-
-static void
-expect_leaves(struct bench *b, const uint32_t want[NB_PORTS], const char *what)
+expect_leaves(struct rig *b, const uint32_t want[NB_PORTS], const char *what)
 {
 	for (uint16_t i = 0; i < NB_PORTS; i++)
-		cr_expect_eq(drain(b, i), want[i], "%s: port %u", what, i);
+		cr_expect_eq(rig_drain(b, i, 0), want[i], "%s: port %u", what, i);
 	cr_expect_eq(switch_next_ns(b->sw), NEVER_NS);
 }
 
 Test(fabric_switch, floods_until_it_has_learned)
 {
-	struct bench b = bench_open(&params_default, NB_PORTS);
+	struct rig b = bench_open(NB_PORTS);
 
-	receive(&b, 1, frame(&b, 9, 5, 60), 0);
+	rig_receive(&b, 1, rig_frame(&b, 9, 5, 60), 0);
 	cr_expect_eq(switch_next_ns(b.sw), 0);
 	expect_leaves(&b, (uint32_t[]){1, 0, 1, 1}, "unknown");
-	receive(&b, 3, frame(&b, 5, 9, 60), 0);
+	rig_receive(&b, 3, rig_frame(&b, 5, 9, 60), 0);
 	expect_leaves(&b, (uint32_t[]){0, 1, 0, 0}, "learned from the first frame");
-	receive(&b, 1, frame(&b, 9, 5, 60), 0);
+	rig_receive(&b, 1, rig_frame(&b, 9, 5, 60), 0);
 	expect_leaves(&b, (uint32_t[]){0, 0, 0, 1}, "learned from the answer");
-	cr_expect_eq(switch_port_stats(b.sw, 1)->rx_flooded, 1);
-	bench_close(&b);
+	cr_expect_eq(rig_stats(&b, 1)->rx_flooded, 1);
+	rig_close(&b);
 }
 
 Test(fabric_switch, a_known_frame_goes_by_pointer_and_a_flooded_one_whole)
 {
-	struct bench b = bench_open(&params_default, NB_PORTS);
-	struct pkt *p = frame(&b, 0xff, 5, 1500), *out;
+	struct rig b = bench_open(NB_PORTS);
+	struct pkt *p = rig_frame(&b, 0xff, 5, 1500), *out;
 	uint8_t bytes[1500];
 
 	memcpy(bytes, p->data, sizeof(bytes));
-	receive(&b, 2, p, 0);
+	rig_receive(&b, 2, p, 0);
 	for (uint16_t i = 0; i < NB_PORTS; i++) {
 		uint32_t n = switch_send(b.sw, i, &out, 1, 0);
 
@@ -123,13 +60,13 @@ Test(fabric_switch, a_known_frame_goes_by_pointer_and_a_flooded_one_whole)
 		cr_expect_arr_eq(out->data, bytes, sizeof(bytes));
 		pkt_free(&out, 1);
 	}
-	p = frame(&b, 5, 6, 1500);
-	receive(&b, 0, p, 0);
+	p = rig_frame(&b, 5, 6, 1500);
+	rig_receive(&b, 0, p, 0);
 	cr_assert_eq(switch_send(b.sw, 2, &out, 1, 0), 1);
 	cr_expect_eq(out, p);
 	cr_expect_eq(out->in_port, 0);
 	pkt_free(&out, 1);
-	bench_close(&b);
+	rig_close(&b);
 }
 
 Test(fabric_switch, broadcast_and_multicast_go_everywhere_else)
@@ -140,16 +77,16 @@ Test(fabric_switch, broadcast_and_multicast_go_everywhere_else)
 		{0x01, 0x00, 0x5e, 0, 0, 1},
 		{0x01, 0x80, 0xc2, 0x00, 0x00, 0x10},
 	};
-	struct bench b = bench_open(&params_default, NB_PORTS);
+	struct rig b = bench_open(NB_PORTS);
 
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
-		struct pkt *p = frame(&b, 0, 5, 60);
+		struct pkt *p = rig_frame(&b, 0, 5, 60);
 
 		memcpy(p->data, groups[i], 6);
-		receive(&b, 0, p, 0);
+		rig_receive(&b, 0, p, 0);
 		expect_leaves(&b, (uint32_t[]){0, 1, 1, 1}, "group");
 	}
-	bench_close(&b);
+	rig_close(&b);
 }
 
 Test(fabric_switch, never_forwards_pause_frames_or_reserved_groups)
@@ -165,103 +102,103 @@ Test(fabric_switch, never_forwards_pause_frames_or_reserved_groups)
 		{{0x01, 0x80, 0xc2, 0x00, 0x00, 0x0e}, {0x88, 0xcc}, "LLDP"},
 		{{0x01, 0x80, 0xc2, 0x00, 0x00, 0x0f}, {0x08, 0x00}, "the last reserved one"},
 	};
-	struct bench b = bench_open(&params_default, NB_PORTS);
+	struct rig b = bench_open(NB_PORTS);
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct pkt *p = frame(&b, 0, 5, 60);
+		struct pkt *p = rig_frame(&b, 0, 5, 60);
 
 		memcpy(p->data, rows[i].dst, 6);
 		memcpy(p->data + 12, rows[i].type, 2);
-		receive(&b, 0, p, 0);
+		rig_receive(&b, 0, p, 0);
 		expect_leaves(&b, (uint32_t[]){0, 0, 0, 0}, rows[i].what);
-		cr_expect_eq(switch_port_stats(b.sw, 0)->rx_control, i + 1);
+		cr_expect_eq(rig_stats(&b, 0)->rx_control, i + 1);
 	}
-	receive(&b, 1, frame(&b, 5, 6, 60), 0);
+	rig_receive(&b, 1, rig_frame(&b, 5, 6, 60), 0);
 	expect_leaves(&b, (uint32_t[]){1, 0, 1, 1}, "and learns nothing from them");
-	bench_close(&b);
+	rig_close(&b);
 }
 
 Test(fabric_switch, filters_what_would_go_back)
 {
-	struct bench b = bench_open(&params_default, NB_PORTS);
+	struct rig b = bench_open(NB_PORTS);
 
-	receive(&b, 1, frame(&b, 0xff, 5, 60), 0);
+	rig_receive(&b, 1, rig_frame(&b, 0xff, 5, 60), 0);
 	expect_leaves(&b, (uint32_t[]){1, 0, 1, 1}, "learn");
-	receive(&b, 1, frame(&b, 5, 6, 60), 0);
+	rig_receive(&b, 1, rig_frame(&b, 5, 6, 60), 0);
 	expect_leaves(&b, (uint32_t[]){0, 0, 0, 0}, "same port");
-	cr_expect_eq(switch_port_stats(b.sw, 1)->rx_filtered, 1);
-	bench_close(&b);
+	cr_expect_eq(rig_stats(&b, 1)->rx_filtered, 1);
+	rig_close(&b);
 }
 
 Test(fabric_switch, follows_a_host_that_moves_even_within_a_burst)
 {
-	struct bench b = bench_open(&params_default, NB_PORTS);
+	struct rig b = bench_open(NB_PORTS);
 	struct pkt *burst[3];
 
-	receive(&b, 1, frame(&b, 0xff, 5, 60), 0);
+	rig_receive(&b, 1, rig_frame(&b, 0xff, 5, 60), 0);
 	expect_leaves(&b, (uint32_t[]){1, 0, 1, 1}, "at port 1");
 	/* Port 2 sends to 5, then 5 itself speaks there, then somebody sends to it again. */
-	burst[0] = frame(&b, 5, 6, 60);
-	burst[1] = frame(&b, 7, 5, 60);
-	burst[2] = frame(&b, 5, 6, 60);
+	burst[0] = rig_frame(&b, 5, 6, 60);
+	burst[1] = rig_frame(&b, 7, 5, 60);
+	burst[2] = rig_frame(&b, 5, 6, 60);
 	switch_receive(b.sw, 2, burst, 3, 0);
 	expect_leaves(&b, (uint32_t[]){1, 2, 0, 1},
 	              "first to port 1, second flooded, third filtered");
-	cr_expect_eq(switch_port_stats(b.sw, 2)->rx_filtered, 1);
-	receive(&b, 0, frame(&b, 5, 8, 60), 0);
+	cr_expect_eq(rig_stats(&b, 2)->rx_filtered, 1);
+	rig_receive(&b, 0, rig_frame(&b, 5, 8, 60), 0);
 	expect_leaves(&b, (uint32_t[]){0, 0, 1, 0}, "at port 2");
-	bench_close(&b);
+	rig_close(&b);
 }
 
 Test(fabric_switch, forgets_after_the_age)
 {
-	struct bench b = bench_open(&params_default, NB_PORTS);
+	struct rig b = bench_open(NB_PORTS);
 
-	receive(&b, 1, frame(&b, 0xff, 5, 60), 0);
+	rig_receive(&b, 1, rig_frame(&b, 0xff, 5, 60), 0);
 	expect_leaves(&b, (uint32_t[]){1, 0, 1, 1}, "learn");
-	receive(&b, 0, frame(&b, 5, 6, 60), AGE_NS - 1);
+	rig_receive(&b, 0, rig_frame(&b, 5, 6, 60), AGE_NS - 1);
 	expect_leaves(&b, (uint32_t[]){0, 1, 0, 0}, "young");
-	receive(&b, 0, frame(&b, 5, 6, 60), AGE_NS);
+	rig_receive(&b, 0, rig_frame(&b, 5, 6, 60), AGE_NS);
 	expect_leaves(&b, (uint32_t[]){0, 1, 1, 1}, "old");
-	bench_close(&b);
+	rig_close(&b);
 }
 
 Test(fabric_switch, a_zero_or_group_source_is_forwarded_and_not_learned)
 {
-	struct bench b = bench_open(&params_default, NB_PORTS);
-	struct pkt *p = frame(&b, 9, 0, 60);
+	struct rig b = bench_open(NB_PORTS);
+	struct pkt *p = rig_frame(&b, 9, 0, 60);
 
 	memset(p->data + 6, 0, 6);
-	receive(&b, 1, p, 0);
+	rig_receive(&b, 1, p, 0);
 	expect_leaves(&b, (uint32_t[]){1, 0, 1, 1}, "zero source");
-	p = frame(&b, 0, 9, 60);
+	p = rig_frame(&b, 0, 9, 60);
 	memset(p->data, 0, 6);
-	receive(&b, 0, p, 0);
+	rig_receive(&b, 0, p, 0);
 	expect_leaves(&b, (uint32_t[]){0, 1, 1, 1}, "zero destination");
-	receive(&b, 1, frame(&b, 9, 0xff, 60), 0);
+	rig_receive(&b, 1, rig_frame(&b, 9, 0xff, 60), 0);
 	expect_leaves(&b, (uint32_t[]){1, 0, 0, 0}, "group source");
-	receive(&b, 2, frame(&b, 0xff, 5, 60), 0);
+	rig_receive(&b, 2, rig_frame(&b, 0xff, 5, 60), 0);
 	expect_leaves(&b, (uint32_t[]){1, 1, 0, 1}, "broadcast still floods");
-	bench_close(&b);
+	rig_close(&b);
 }
 
 Test(fabric_switch, survives_frames_of_any_length)
 {
-	struct bench b = bench_open(&params_default, NB_PORTS);
+	struct rig b = bench_open(NB_PORTS);
 
 	for (uint32_t len = 0; len < 20; len++) {
-		struct pkt *p = frame(&b, 9, 5, 20);
+		struct pkt *p = rig_frame(&b, 9, 5, 20);
 
 		p->len = len;
-		receive(&b, 0, p, 0);
+		rig_receive(&b, 0, p, 0);
 		expect_leaves(&b, len < 14 ? (uint32_t[]){0, 0, 0, 0} : (uint32_t[]){0, 1, 1, 1},
 		              "short");
 	}
-	cr_expect_eq(switch_port_stats(b.sw, 0)->rx_bad, 14);
-	bench_close(&b);
+	cr_expect_eq(rig_stats(&b, 0)->rx_bad, 14);
+	rig_close(&b);
 }
 
-Test(fabric_switch, bounds_each_queue_in_packets_and_bytes)
+Test(fabric_switch, bounds_a_queue_in_bytes_and_all_of_them_in_frames)
 {
 	static const struct {
 		uint32_t pkts_max;
@@ -274,81 +211,109 @@ Test(fabric_switch, bounds_each_queue_in_packets_and_bytes)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct switch_params params = params_default;
-		struct bench b;
+		struct rig b;
+		const struct switch_port_stats *st;
 
-		params.queue_pkts_max = rows[i].pkts_max;
-		params.queue_bytes_max = rows[i].bytes_max;
-		b = bench_open(&params, 2);
+		rig_init(&b, 2);
+		b.conf.params.buffer_pkts = rows[i].pkts_max;
+		b.conf.queues[0].limit_bytes = rows[i].bytes_max;
+		rig_open(&b);
 		for (uint32_t n = 0; n < rows[i].nb_sent; n++)
-			receive(&b, 0, frame(&b, 9, 5, rows[i].len), 0);
-		cr_expect_eq(switch_port_stats(b.sw, 1)->tx_queue_full,
-		             rows[i].nb_sent - rows[i].nb_left, "row %zu", i);
-		cr_expect_eq(drain(&b, 1), rows[i].nb_left, "row %zu", i);
-		receive(&b, 0, frame(&b, 9, 5, rows[i].len), 0);
-		cr_expect_eq(drain(&b, 1), 1, "room again");
-		bench_close(&b);
+			rig_receive(&b, 0, rig_frame(&b, 9, 5, rows[i].len), 0);
+		st = rig_stats(&b, 1);
+		cr_expect_eq(st->q_full[0] + st->tx_full_pkts, rows[i].nb_sent - rows[i].nb_left,
+		             "row %zu", i);
+		cr_expect_eq(st->q_bytes_max[0], rows[i].nb_left * rows[i].len);
+		cr_expect_eq(rig_drain(&b, 1, 0), rows[i].nb_left, "row %zu", i);
+		rig_receive(&b, 0, rig_frame(&b, 9, 5, rows[i].len), 0);
+		cr_expect_eq(rig_drain(&b, 1, 0), 1, "room again");
+		rig_close(&b);
 	}
-}
-
-Test(fabric_switch, a_full_queue_takes_no_copy_of_a_flooded_frame)
-{
-	struct switch_params params = params_default;
-	struct bench b;
-
-	params.queue_pkts_max = 2;
-	b = bench_open(&params, NB_PORTS);
-	for (int i = 0; i < 5; i++)
-		receive(&b, 3, frame(&b, 0xff, 5, 60), 0);
-	for (uint16_t i = 0; i < 3; i++)
-		cr_expect_eq(switch_port_stats(b.sw, i)->tx_queue_full, 3, "port %u", i);
-	expect_leaves(&b, (uint32_t[]){2, 2, 2, 0}, "two each");
-	bench_close(&b);
 }
 
 Test(fabric_switch, an_empty_pool_costs_copies_and_counts_them)
 {
-	struct bench b = bench_open(&params_default, NB_PORTS);
-	struct pkt *p = frame(&b, 0xff, 5, 60), *rest[NB_PKTS];
+	struct rig b = bench_open(NB_PORTS);
+	struct pkt *p = rig_frame(&b, 0xff, 5, 60), *rest[256];
 
-	cr_assert_eq(b.pool->alloc(b.pool, rest, NB_PKTS - 2), NB_PKTS - 2);
-	receive(&b, 0, p, 0);
-	expect_leaves(&b, (uint32_t[]){0, 1, 1, 0}, "the frame and one copy");
-	cr_expect_eq(switch_port_stats(b.sw, 3)->tx_no_buffer, 1);
-	pkt_free(rest, NB_PKTS - 2);
-	bench_close(&b);
+	cr_assert_eq(b.pool->alloc(b.pool, rest, 256 - 2), 256 - 2);
+	rig_receive(&b, 0, p, 0);
+	expect_leaves(&b, (uint32_t[]){0, 1, 0, 1}, "one copy and the frame");
+	cr_expect_eq(rig_stats(&b, 2)->tx_no_buffer, 1);
+	pkt_free(rest, 256 - 2);
+	rig_close(&b);
 }
 
 Test(fabric_switch, counts_frames_and_bytes_of_each_port)
 {
-	struct bench b = bench_open(&params_default, 2);
+	struct rig b = bench_open(2);
 
-	receive(&b, 0, frame(&b, 9, 5, 100), 0);
-	receive(&b, 0, frame(&b, 9, 5, 200), 0);
-	drain(&b, 1);
-	cr_expect_eq(switch_port_stats(b.sw, 0)->rx_packets, 2);
-	cr_expect_eq(switch_port_stats(b.sw, 0)->rx_bytes, 300);
-	cr_expect_eq(switch_port_stats(b.sw, 1)->tx_packets, 2);
-	cr_expect_eq(switch_port_stats(b.sw, 1)->tx_bytes, 300);
-	bench_close(&b);
+	rig_receive(&b, 0, rig_frame(&b, 9, 5, 100), 0);
+	rig_receive(&b, 0, rig_frame(&b, 9, 5, 200), 0);
+	rig_drain(&b, 1, 0);
+	cr_expect_eq(rig_stats(&b, 0)->rx_packets, 2);
+	cr_expect_eq(rig_stats(&b, 0)->rx_bytes, 300);
+	cr_expect_eq(rig_stats(&b, 1)->tx_packets, 2);
+	cr_expect_eq(rig_stats(&b, 1)->tx_bytes, 300);
+	rig_close(&b);
 }
 
 Test(fabric_switch, frees_at_the_end_what_is_still_queued_and_lives_with_one_port)
 {
-	struct bench b = bench_open(&params_default, 1);
+	struct rig b = bench_open(1);
 
-	receive(&b, 0, frame(&b, 0xff, 5, 60), 0);
-	cr_expect_eq(drain(&b, 0), 0);
-	bench_close(&b);
-	b = bench_open(&params_default, NB_PORTS);
-	receive(&b, 0, frame(&b, 0xff, 5, 60), 0);
-	bench_close(&b);
+	rig_receive(&b, 0, rig_frame(&b, 0xff, 5, 60), 0);
+	cr_expect_eq(rig_drain(&b, 0, 0), 0);
+	rig_close(&b);
+	b = bench_open(NB_PORTS);
+	rig_receive(&b, 0, rig_frame(&b, 0xff, 5, 60), 0);
+	rig_close(&b);
+}
+
+Test(fabric_switch, a_frame_that_came_in_beside_the_flood_tree_is_neither_flooded_nor_learned)
+{
+	struct rig b = bench_open(NB_PORTS);
+
+	switch_set_flood(b.sw, 3, false);
+	rig_receive(&b, 0, rig_frame(&b, RIG_BROADCAST, 5, 60), 0);
+	expect_leaves(&b, (uint32_t[]){0, 1, 1, 0}, "not to port 3");
+	rig_receive(&b, 3, rig_frame(&b, RIG_BROADCAST, 6, 60), 0);
+	expect_leaves(&b, (uint32_t[]){0, 0, 0, 0}, "not from port 3");
+	cr_expect_eq(rig_stats(&b, 3)->rx_off_tree, 1);
+	rig_receive(&b, 0, rig_frame(&b, 6, 5, 60), 0);
+	expect_leaves(&b, (uint32_t[]){0, 1, 1, 0}, "6 is not known");
+	rig_close(&b);
+}
+
+Test(fabric_switch, a_link_that_goes_down_loses_its_frames_and_addresses)
+{
+	struct rig b = bench_open(NB_PORTS);
+
+	rig_learn(&b, 3);
+	rig_receive(&b, 0, rig_frame(&b, 2, 1, 60), 0);
+	switch_set_link(b.sw, 1, false, 0);
+	expect_leaves(&b, (uint32_t[]){0, 0, 0, 0}, "gone with the link");
+	cr_expect_eq(rig_stats(&b, 1)->tx_link_down, 1);
+	rig_receive(&b, 0, rig_frame(&b, 2, 1, 60), 0);
+	expect_leaves(&b, (uint32_t[]){0, 0, 1, 1}, "flooded to those that are up");
+	switch_set_link(b.sw, 1, true, 0);
+	rig_receive(&b, 0, rig_frame(&b, 2, 1, 60), 0);
+	expect_leaves(&b, (uint32_t[]){0, 1, 1, 1}, "and to all again");
+	rig_close(&b);
+}
+
+static void
+expect_defaults_in_range(const struct param_desc *descs, size_t size)
+{
+	for (const struct param_desc *d = descs; d->name; d++) {
+		cr_expect(d->min <= d->def && d->def <= d->max, "%s", d->name);
+		cr_expect_lt(d->offset, size, "%s", d->name);
+	}
 }
 
 Test(fabric_switch, keys_have_a_default_in_range)
 {
-	for (const struct param_desc *d = switch_param_descs; d->name; d++) {
-		cr_expect(d->min <= d->def && d->def <= d->max, "%s", d->name);
-		cr_expect_lt(d->offset, sizeof(struct switch_params), "%s", d->name);
-	}
+	expect_defaults_in_range(switch_param_descs, sizeof(struct switch_params));
+	expect_defaults_in_range(switch_queue_descs, sizeof(struct switch_queue));
+	expect_defaults_in_range(switch_port_descs, sizeof(struct switch_port_params));
 }

@@ -2,20 +2,29 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "bind.h"
 #include "engine.h"
 #include "mem.h"
 #include "switch_node.h"
 
 Test(switch_node, is_driven_like_any_node)
 {
-	static const struct switch_params params = {
-		.macs_max = 16, .mac_age_ns = 1000, .queue_pkts_max = 8, .queue_bytes_max = 10000};
 	struct pkt_pool *pool = pkt_pool_mem_create(4, 64);
-	struct fabric_switch *sw = switch_create(3, &params, pool);
+	struct switch_port_params ports[3];
+	struct switch_conf conf;
+	struct fabric_switch *sw;
 	struct switch_node node;
 	struct node *n = &node.node;
 	struct pkt *p, *out[4];
 
+	switch_conf_default(&conf);
+	for (int i = 0; i < 3; i++)
+		param_defaults(switch_port_descs, &ports[i]);
+	conf.nb_ports = 3;
+	conf.ports = ports;
+	conf.lb = lb_find("ecmp", LB_SWITCH);
+	sw = switch_create(&conf, pool);
+	cr_assert_not_null(sw);
 	switch_node_init(&node, sw);
 	cr_expect_eq(n->nb_ports, 3);
 	cr_expect_eq(n->ops->next_ns(n), NEVER_NS);

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "hdr.h"
+#include "switch_impl.h"
+#include "trim.h"
+#include "weft_hdr.h"
+
+/*
+ * Admission: a frame whose way is known finds room, is cut to its headers, or is dropped; each is
+ * counted at the egress. Trimming: Li et al., "Revisiting RDMA Reliability for Lossy Fabrics",
+ * SIGCOMM 2025: above the threshold of a queue, what is tagged as data is cut and goes to the
+ * control queue, which also gets what was cut before; all else is dropped.
+ */
+
+static bool
+is_ipv6(const struct pkt *p)
+{
+	return p->data[p->sw.l3_off] >> 4 == 6;
+}
+
+/* The tag counts in packets of the weft framing only. */
+static bool
+is_header_only(const struct fabric_switch *sw, const struct pkt *p)
+{
+	return sw->conf.trim_queue != QUEUE_NONE && p->sw.bth_off &&
+	       weft_tag(p->data + p->sw.l3_off, is_ipv6(p)) == DCP_HEADER_ONLY;
+}
+
+static bool
+may_trim(const struct fabric_switch *sw, const struct pkt *p)
+{
+	return sw->conf.trim_queue != QUEUE_NONE && p->sw.bth_off &&
+	       wire_may_trim(p->data, p->len, p->sw.l3_off, is_ipv6(p));
+}
+
+/* Charge the buffer; what is lossless is bounded by where it came from alone. */
+static bool
+take(struct fabric_switch *sw, struct switch_port *out, uint8_t queue, struct pkt *p)
+{
+	struct buffer_ingress *in = &sw->ports[p->in_port].ingress[p->sw.class];
+
+	if (p->sw.is_lossless)
+		return buffer_take_lossless(&sw->buffer, in, p->len);
+	return out->queues.q[queue].nb_bytes + p->len <= sw->conf.queues[queue].limit_bytes &&
+	       buffer_take_lossy(&sw->buffer, in, &out->egress[queue], p->len);
+}
+
+void
+switch_release(struct fabric_switch *sw, struct switch_port *out, uint8_t queue,
+               const struct pkt *p)
+{
+	struct switch_port *from = &sw->ports[p->in_port];
+	struct buffer_ingress *in = &from->ingress[p->sw.class];
+
+	sw->nb_held--;
+	if (!p->sw.is_lossless) {
+		buffer_give_lossy(&sw->buffer, in, &out->egress[queue], p->len);
+		return;
+	}
+	buffer_give_lossless(&sw->buffer, in, p->len);
+	pfc_look(sw, from, p->sw.class);
+}
+
+static void
+enqueue(struct fabric_switch *sw, struct switch_port *out, uint8_t queue, struct pkt *p)
+{
+	struct switch_port *from = &sw->ports[p->in_port];
+
+	queues_push(&out->queues, queue, p);
+	out->queued_bytes += p->len;
+	sw->nb_held++;
+	if (out->queues.q[queue].nb_bytes > out->stats.q_bytes_max[queue])
+		out->stats.q_bytes_max[queue] = out->queues.q[queue].nb_bytes;
+	if (p->sw.is_lossless)
+		pfc_look(sw, from, p->sw.class);
+}
+
+/* No room for it as it is. Its headers are lossy, whatever it was. */
+static bool
+trim(struct fabric_switch *sw, struct switch_port *out, struct pkt *p)
+{
+	uint8_t queue = sw->conf.trim_queue;
+
+	p->len = wire_trim(p->data, p->sw.l3_off, is_ipv6(p));
+	p->sw.bth_off = 0;
+	p->sw.is_lossless = false;
+	if (!take(sw, out, queue, p)) {
+		out->stats.q_full[queue]++;
+		return false;
+	}
+	enqueue(sw, out, queue, p);
+	return true;
+}
+
+void
+switch_admit(struct fabric_switch *sw, uint16_t out_port, struct pkt *p)
+{
+	struct switch_port *out = &sw->ports[out_port];
+	uint8_t queue = p->sw.class;
+
+	if (!out->is_up) {
+		out->stats.tx_link_down++;
+	} else if (sw->nb_held >= sw->conf.params.buffer_pkts) {
+		out->stats.tx_full_pkts++;
+	} else {
+		if (is_header_only(sw, p)) {
+			queue = sw->conf.trim_queue;
+			p->sw.is_lossless = false;
+		}
+		if (take(sw, out, queue, p)) {
+			enqueue(sw, out, queue, p);
+			return;
+		}
+		if (may_trim(sw, p)) {
+			out->stats.q_trimmed[queue]++;
+			if (trim(sw, out, p))
+				return;
+		} else if (p->sw.is_lossless) {
+			out->stats.q_headroom[queue]++;
+		} else {
+			out->stats.q_full[queue]++;
+		}
+	}
+	pkt_free(&p, 1);
+}
+
+void
+switch_admit_copy(struct fabric_switch *sw, uint16_t out_port, const struct pkt *p)
+{
+	struct pkt *copy;
+
+	if (p->len > sw->pool->room_bytes || sw->pool->alloc(sw->pool, &copy, 1) == 0) {
+		sw->ports[out_port].stats.tx_no_buffer++;
+		return;
+	}
+	memcpy(copy->data, p->data, p->len);
+	copy->len = p->len;
+	copy->in_port = p->in_port;
+	copy->sw = p->sw;
+	switch_admit(sw, out_port, copy);
+}

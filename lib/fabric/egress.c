@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <assert.h>
+
+#include "engine.h"
+#include "int.h"
+#include "switch_impl.h"
+
+/*
+ * The way out: whose turn it is, what is written to the frame as it leaves, and how long the link
+ * takes for it.
+ *
+ * A link with a rate is free again when the last frame's end has left; a driver that comes late
+ * sends what the link could have sent meanwhile, up to catch_up. Times of departure are the link's,
+ * not the driver's. A link with a rate or a delay holds frames until their end arrives.
+ */
+
+static bool
+has_link(const struct switch_port *port)
+{
+	return port->ns_per_byte > 0 || port->params.delay_ns > 0;
+}
+
+/* A link that had nothing to send has earned nothing. */
+static void
+begin_if_idle(struct switch_port *port, uint64_t now_ns)
+{
+	uint64_t earliest = now_ns - port->params.catch_up_ns;
+
+	if (!port->is_ready || now_ns < port->params.catch_up_ns)
+		earliest = port->is_ready ? 0 : now_ns;
+	if (port->free_ns < earliest) {
+		port->free_ns = earliest;
+		port->free_frac = 0;
+	}
+	port->is_ready = true;
+}
+
+/* The link is taken until the frame's end has left. Returns when it began. */
+static uint64_t
+occupy(struct switch_port *port, struct pkt *p, uint64_t now_ns)
+{
+	uint32_t bytes = p->len + port->params.overhead_bytes;
+	uint64_t start_ns = now_ns, length;
+
+	port->tx_link_bytes += bytes;
+	if (port->ns_per_byte == 0) {
+		p->due_ns = now_ns + port->params.delay_ns;
+		return now_ns;
+	}
+	start_ns = port->free_ns;
+	length = bytes * port->ns_per_byte + port->free_frac;
+	port->free_ns += length >> FRAC_BITS;
+	port->free_frac = length & ((1u << FRAC_BITS) - 1);
+	p->due_ns = port->free_ns + port->params.delay_ns;
+	return start_ns;
+}
+
+static void
+write_telemetry(struct fabric_switch *sw, struct switch_port *port, struct pkt *p,
+                uint64_t start_ns)
+{
+	const struct int_stamp stamp = {
+		.now_ns = start_ns,
+		.tx_bytes = port->tx_link_bytes,
+		.queue_bytes = port->queued_bytes,
+		.hop_id = port->hop_id,
+		.rate_code = port->rate_code,
+		.tbo = sw->buffer.used_bytes > sw->tbo_bytes,
+	};
+
+	switch (int_push(p->data + p->sw.bth_off, p->sw.bth_len, &stamp)) {
+	case INT_NO_AREA:
+	case INT_NB:
+		return;
+	case INT_WRITTEN:
+		port->stats.int_written++;
+		break;
+	case INT_FULL:
+		port->stats.int_full++;
+		break;
+	case INT_LIES:
+		port->stats.int_lies++;
+		return;
+	}
+	port->stats.int_tbo += stamp.tbo;
+}
+
+/* A frame has its turn: it leaves the buffer, and is written to. */
+static void
+depart(struct fabric_switch *sw, struct switch_port *port, struct pkt *p, uint8_t queue,
+       uint64_t now_ns)
+{
+	const struct mark *mark = &sw->marks[queue];
+
+	port->queued_bytes -= p->len;
+	switch_release(sw, port, queue, p);
+	if (p->sw.l3_off && mark_hit(mark, port->queues.q[queue].nb_bytes, &port->dice))
+		port->stats.q_marked[queue] += mark_ce(p->data + p->sw.l3_off);
+	if (p->sw.bth_off && port->rate_code)
+		write_telemetry(sw, port, p, port->ns_per_byte ? port->free_ns : now_ns);
+	port->stats.q_packets[queue]++;
+	port->stats.q_bytes[queue] += p->len;
+	occupy(port, p, now_ns);
+}
+
+/* The next frame that the link takes now; NULL if there is none. */
+static struct pkt *
+next_frame(struct fabric_switch *sw, struct switch_port *port, uint64_t now_ns)
+{
+	uint8_t ready = port->queues.backlog & (uint8_t)~pause_mask(&port->pause, now_ns), queue;
+	bool has_news = pfc_next_ns(port) <= now_ns;
+	struct pkt *p = NULL;
+
+	if (!ready && !has_news) {
+		port->is_ready = false;
+		return NULL;
+	}
+	begin_if_idle(port, now_ns);
+	if (port->ns_per_byte && port->free_ns > now_ns)
+		return NULL;
+	if (has_news)
+		p = pfc_frame(sw, port, now_ns);
+	if (p) {
+		occupy(port, p, now_ns);
+		return p;
+	}
+	p = queues_pop(&port->queues, ready, port->params.overhead_bytes, &queue);
+	if (p)
+		depart(sw, port, p, queue, now_ns);
+	return p;
+}
+
+static uint32_t
+send_over_link(struct fabric_switch *sw, struct switch_port *port, struct pkt **pkts, uint32_t max,
+               uint64_t now_ns)
+{
+	struct pkt *p;
+	uint32_t n = 0;
+
+	while (port->wire.nb_pkts < WIRE_MAX_PKTS && (p = next_frame(sw, port, now_ns)))
+		pkt_queue_push(&port->wire, p);
+	while (n < max && port->wire.head && port->wire.head->due_ns <= now_ns)
+		pkts[n++] = pkt_queue_pop(&port->wire);
+	return n;
+}
+
+uint32_t
+switch_send(struct fabric_switch *sw, uint16_t port_idx, struct pkt **pkts, uint32_t max,
+            uint64_t now_ns)
+{
+	struct switch_port *port = &sw->ports[port_idx];
+	uint32_t n = 0;
+
+	assert(port_idx < sw->conf.nb_ports);
+	sw->now_ns = now_ns;
+	if (has_link(port))
+		n = send_over_link(sw, port, pkts, max, now_ns);
+	else
+		while (n < max && (pkts[n] = next_frame(sw, port, now_ns)))
+			n++;
+	port->stats.tx_packets += n;
+	for (uint32_t i = 0; i < n; i++)
+		port->stats.tx_bytes += pkts[i]->len;
+	return n;
+}
+
+/* When a frame can go over to the link. */
+static uint64_t
+port_leaves_ns(const struct switch_port *port)
+{
+	uint64_t next_ns = pfc_next_ns(port), resume_ns;
+
+	if (port->wire.nb_pkts >= WIRE_MAX_PKTS)
+		return NEVER_NS;
+	if (port->queues.backlog & ~port->pause.held) {
+		next_ns = 0;
+	} else if (port->queues.backlog) {
+		resume_ns = pause_next_ns(&port->pause);
+		next_ns = resume_ns < next_ns ? resume_ns : next_ns;
+	}
+	return next_ns > port->free_ns ? next_ns : port->free_ns;
+}
+
+uint64_t
+switch_next_ns(const struct fabric_switch *sw)
+{
+	uint64_t next_ns = sw->lb->deadline_ns;
+
+	for (uint16_t i = 0; i < sw->conf.nb_ports; i++) {
+		const struct switch_port *port = &sw->ports[i];
+		uint64_t t = port_leaves_ns(port);
+
+		if (t < next_ns)
+			next_ns = t;
+		if (port->wire.head && port->wire.head->due_ns < next_ns)
+			next_ns = port->wire.head->due_ns;
+	}
+	return next_ns <= sw->now_ns ? 0 : next_ns;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "hdr.h"
+#include "int.h"
+#include "switch_impl.h"
+
+/* What a conf can say of a switch, what that means, and what does not fit together. */
+
+const struct param_desc switch_param_descs[] = {
+	{"macs_max", PARAM_U32, offsetof(struct switch_params, macs_max), 4096, 1, 1 << 24, "1",
+         "our choice"},
+	{"mac_age", PARAM_U64, offsetof(struct switch_params, mac_age_ns), 300e9, 1e9, 1e15, "ns",
+         "IEEE 802.1Q, 8.8.3: 300 s"},
+	{"buffer", PARAM_U64, offsetof(struct switch_params, buffer_bytes), 16 << 20, 1 << 16,
+         (double)(1ull << 34), "B", "our choice, half of a 100 Gb/s ToR's"},
+	{"buffer_pkts", PARAM_U32, offsetof(struct switch_params, buffer_pkts), 4096, 1, 1 << 22,
+         "pkt", "our choice, half of a process's packets"},
+	{"pfc_watchdog", PARAM_U64, offsetof(struct switch_params, pfc_watchdog_ns), 100e6, 0, 10e9,
+         "ns", "our choice"},
+	{"tbo_alpha", PARAM_F64, offsetof(struct switch_params, alpha_tbo), 1.0 / 16, 0, 1, "1",
+         "Odin: 1/16"},
+	{"seed", PARAM_U64, offsetof(struct switch_params, seed), 1, 0, 0x1p53, "1", "our choice"},
+	{NULL},
+};
+
+const struct param_desc switch_queue_descs[] = {
+	{"weight", PARAM_F64, offsetof(struct switch_queue, weight), 1, 0, 1000, "1",
+         "our choice: all alike"},
+	{"reserve", PARAM_U64, offsetof(struct switch_queue, reserve_bytes), 4096, 0, 1 << 24, "B",
+         "HPCC simulator: 4 KB"},
+	{"alpha", PARAM_F64, offsetof(struct switch_queue, alpha), 1, 1.0 / 1024, 1024, "1",
+         "our choice: half of the buffer for one queue alone"},
+	{"limit", PARAM_U64, offsetof(struct switch_queue, limit_bytes), (double)(1ull << 34), 0,
+         (double)(1ull << 34), "B", "our choice: the buffer decides"},
+	{"ecn_kmin", PARAM_U64, offsetof(struct switch_queue, kmin_bytes), 0, 0,
+         (double)(1ull << 34), "B", "no marks, unless asked for"},
+	{"ecn_kmax", PARAM_U64, offsetof(struct switch_queue, kmax_bytes), 0, 0,
+         (double)(1ull << 34), "B", "no marks, unless asked for"},
+	{"ecn_pmax", PARAM_F64, offsetof(struct switch_queue, pmax), 0.2, 0, 1, "1",
+         "HPCC simulator: 20 %"},
+	{NULL},
+};
+
+const struct param_desc switch_port_descs[] = {
+	{"rate", PARAM_U64, offsetof(struct switch_port_params, rate_bps), 0, 0, 1.6e12, "bps",
+         "nothing is held back, unless asked for"},
+	{"delay", PARAM_U64, offsetof(struct switch_port_params, delay_ns), 0, 0, 1e9, "ns",
+         "no delay, unless asked for"},
+	{"catch_up", PARAM_U64, offsetof(struct switch_port_params, catch_up_ns), 1e6, 0, 1e9, "ns",
+         "our choice: a turn of a worker that shares its core"},
+	{"overhead", PARAM_U32, offsetof(struct switch_port_params, overhead_bytes), 24, 0, 64, "B",
+         "IEEE 802.3: FCS 4, preamble 8, gap 12"},
+	{"headroom", PARAM_U64, offsetof(struct switch_port_params, headroom_bytes), 512 << 10, 0,
+         1 << 30, "B", "our choice: bursts of 32 frames of 4 KB on their way, four times"},
+	{"beta_dt", PARAM_U32, offsetof(struct switch_port_params, beta_dt), 8, 1, 1024, "1",
+         "HPCC simulator: 8"},
+	{NULL},
+};
+
+/* Slower ones would overflow the clock of a link. */
+#define RATE_MIN_BPS 1000000
+
+#define PORT(name)                                                                                 \
+	{                                                                                          \
+#name, offsetof(struct switch_port_stats, name)                                    \
+	}
+#define ONE(name, member, i)                                                                       \
+	{                                                                                          \
+		name, offsetof(struct switch_port_stats, member[i])                                \
+	}
+/* A counter of each queue or class, named as ethtool does: prefix, number, suffix. */
+#define EACH(prefix, suffix, member)                                                               \
+	ONE(prefix "0_" suffix, member, 0), ONE(prefix "1_" suffix, member, 1),                    \
+		ONE(prefix "2_" suffix, member, 2), ONE(prefix "3_" suffix, member, 3),            \
+		ONE(prefix "4_" suffix, member, 4), ONE(prefix "5_" suffix, member, 5),            \
+		ONE(prefix "6_" suffix, member, 6), ONE(prefix "7_" suffix, member, 7)
+
+const struct stat_desc switch_port_stat_descs[] = {
+	PORT(rx_packets),
+	PORT(rx_bytes),
+	PORT(tx_packets),
+	PORT(tx_bytes),
+	PORT(rx_flooded),
+	PORT(rx_copies),
+	PORT(rx_filtered),
+	PORT(rx_control),
+	PORT(rx_bad),
+	PORT(rx_off_tree),
+	PORT(tx_no_buffer),
+	PORT(tx_full_pkts),
+	PORT(tx_link_down),
+	PORT(int_written),
+	PORT(int_full),
+	PORT(int_lies),
+	PORT(int_tbo),
+	PORT(tx_pause_frames),
+	EACH("tx_prio", "packets", q_packets),
+	EACH("tx_prio", "bytes", q_bytes),
+	EACH("tx_prio", "full", q_full),
+	EACH("tx_prio", "headroom", q_headroom),
+	EACH("tx_prio", "marked", q_marked),
+	EACH("tx_prio", "trimmed", q_trimmed),
+	EACH("tx_prio", "queue_max", q_bytes_max),
+	EACH("tx_prio", "pause", tx_pause),
+	EACH("tx_prio", "pause_resume", tx_resume),
+	PAUSE_STAT_ROWS(struct switch_port_stats, rx_pause),
+	{NULL},
+};
+
+const struct stat_desc switch_stat_descs[] = {
+	{"buffer_used", offsetof(struct switch_stats, buffer_used_bytes)},
+	{"buffer_used_max", offsetof(struct switch_stats, buffer_used_bytes_max)},
+	{NULL},
+};
+
+void
+switch_conf_default(struct switch_conf *conf)
+{
+	*conf = (struct switch_conf){.trim_queue = QUEUE_NONE, .mac = {0x02}};
+	param_defaults(switch_param_descs, &conf->params);
+	for (int i = 0; i < QUEUES_NB; i++)
+		param_defaults(switch_queue_descs, &conf->queues[i]);
+	for (uint8_t i = 0; i < 64; i++)
+		conf->class_of_dscp[i] = i >> 3;
+	for (uint8_t i = 0; i < 8; i++)
+		conf->class_of_pcp[i] = i;
+}
+
+uint64_t
+switch_reserved_bytes(const struct switch_conf *conf)
+{
+	uint64_t sum = 0;
+	int nb_lossless = __builtin_popcount(conf->lossless);
+
+	for (uint16_t p = 0; p < conf->nb_ports; p++) {
+		for (int i = 0; i < QUEUES_NB; i++)
+			sum += conf->queues[i].reserve_bytes;
+		sum += (uint64_t)nb_lossless * conf->ports[p].headroom_bytes;
+	}
+	return sum;
+}
+
+static int
+check_queue(const struct switch_conf *conf, int i, char *why, size_t size)
+{
+	const struct switch_queue *q = &conf->queues[i];
+
+	if (q->kmin_bytes > q->kmax_bytes) {
+		snprintf(why, size, "queue %d: ecn_kmin is above ecn_kmax", i);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int
+switch_conf_check(const struct switch_conf *conf, char *why, size_t size)
+{
+	uint64_t reserved = switch_reserved_bytes(conf);
+
+	for (int i = 0; i < QUEUES_NB; i++)
+		if (check_queue(conf, i, why, size))
+			return -EINVAL;
+	if (reserved >= conf->params.buffer_bytes) {
+		snprintf(why, size,
+		         "reserve and headroom of all ports take %" PRIu64
+		         " bytes: no part of buffer = %" PRIu64 " is left to share",
+		         reserved, conf->params.buffer_bytes);
+		return -EINVAL;
+	}
+	if (conf->trim_queue != QUEUE_NONE && conf->lossless >> conf->trim_queue & 1) {
+		snprintf(why, size, "queue %u cannot be lossless and for header-only packets",
+		         conf->trim_queue);
+		return -EINVAL;
+	}
+	for (uint16_t p = 0; p < conf->nb_ports; p++) {
+		if (conf->ports[p].rate_bps == 0 || conf->ports[p].rate_bps >= RATE_MIN_BPS)
+			continue;
+		snprintf(why, size, "port %u: rate is less than 1 Mb/s", p);
+		return -EINVAL;
+	}
+	for (uint16_t p = 0; conf->has_int && p < conf->nb_ports; p++) {
+		if (int_rate_code(conf->ports[p].rate_bps))
+			continue;
+		snprintf(why, size,
+		         "port %u: telemetry knows links of 1, 2.5, 5, 10, 25, 40, 50, 100, 200, "
+		         "400, 800 and 1600 Gb/s: set its rate",
+		         p);
+		return -EINVAL;
+	}
+	return 0;
+}

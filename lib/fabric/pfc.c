@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine.h"
+#include "switch_impl.h"
+#include "wire.h"
+
+/*
+ * Priority flow control, IEEE 802.1Qbb: a lossless class that holds too much of the buffer makes
+ * the peer of its ingress port pause that class, and go on when it holds less. A pause is told
+ * again before it ends by itself.
+ */
+
+/* The longest that can be told. */
+#define PAUSE_QUANTA 0xffff
+/* A link without a rate counts as one of this: a NIC's default. */
+#define RATE_DEFAULT_BPS UINT64_C(100000000000)
+
+static uint64_t
+rate_bps(const struct switch_port *port)
+{
+	return port->params.rate_bps ? port->params.rate_bps : RATE_DEFAULT_BPS;
+}
+
+void
+pfc_look(struct fabric_switch *sw, struct switch_port *in, uint8_t class)
+{
+	bool asks = buffer_ingress_asks(&sw->buffer, &in->ingress[class]);
+	uint8_t bit = (uint8_t)(1u << class);
+
+	if (asks == !!(in->asked & bit))
+		in->news &= (uint8_t)~bit; /* told already, or changed its mind in time */
+	else
+		in->news |= bit;
+}
+
+uint64_t
+pfc_next_ns(const struct switch_port *port)
+{
+	if (port->news)
+		return 0;
+	return port->asked ? port->refresh_ns : NEVER_NS;
+}
+
+static void
+tell(struct switch_port *port, uint64_t now_ns)
+{
+	for (uint8_t class = 0; class < QUEUES_NB; class ++) {
+		uint8_t bit = (uint8_t)(1u << class);
+
+		if (!(port->news & bit))
+			continue;
+		port->asked ^= bit;
+		if (port->asked & bit)
+			port->stats.tx_pause[class]++;
+		else
+			port->stats.tx_resume[class]++;
+	}
+	port->news = 0;
+	port->refresh_ns = now_ns + pause_quanta_ns(PAUSE_QUANTA, rate_bps(port)) / 2;
+}
+
+struct pkt *
+pfc_frame(struct fabric_switch *sw, struct switch_port *port, uint64_t now_ns)
+{
+	struct wire_pfc pfc = {.classes = port->news | port->asked};
+	struct pkt *p;
+
+	if (sw->pool->alloc(sw->pool, &p, 1) == 0)
+		return NULL;
+	tell(port, now_ns);
+	for (int i = 0; i < QUEUES_NB; i++)
+		pfc.time_quanta[i] = port->asked >> i & 1 ? PAUSE_QUANTA : 0;
+	wire_build_pfc(p->data, sw->conf.mac, &pfc);
+	p->len = WIRE_PFC_LEN;
+	port->stats.tx_pause_frames++;
+	return p;
+}
+
+void
+pfc_receive(struct fabric_switch *sw, struct switch_port *port, const struct pkt *p,
+            uint64_t now_ns)
+{
+	struct wire_pfc pfc;
+
+	if (!wire_parse_pfc(p->data, p->len, &pfc))
+		return;
+	pfc.classes &= sw->conf.lossless;
+	for (uint8_t class = 0; class < QUEUES_NB; class ++)
+		if (pfc.classes >> class & 1)
+			pause_receive(&port->pause, class,
+			              pause_quanta_ns(pfc.time_quanta[class], rate_bps(port)),
+			              now_ns);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_ROUTES_H
+#define WEFT_ROUTES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ip_addr.h"
+
+/**
+ * @file
+ * Static prefixes of a switch: which ports, equal in cost, lead to an address.
+ */
+
+/** Most ports of one prefix. Our choice. */
+#define ROUTE_PORTS_MAX 64
+
+struct route {
+	struct ip_addr prefix;
+	uint8_t prefix_bits; /**< of 128: 96 more than of an IPv4 prefix */
+	uint16_t nb_ports;   /**< at least 1 */
+	uint16_t ports[ROUTE_PORTS_MAX];
+};
+
+struct routes;
+
+/** @return NULL without memory. */
+struct routes *routes_create(uint32_t max);
+void routes_destroy(struct routes *routes);
+
+bool routes_is_empty(const struct routes *routes);
+
+/**
+ * Add a prefix, or replace the ports of one that is there.
+ *
+ * @return  0, or -ENOSPC if there are as many as can be.
+ */
+int routes_set(struct routes *routes, const struct route *route);
+
+/** Forget all. Pointers that routes_find gave are void. */
+void routes_clear(struct routes *routes);
+
+/** The longest prefix that covers an address; NULL = none. */
+const struct route *routes_find(const struct routes *routes, const struct ip_addr *ip);
+
+#endif

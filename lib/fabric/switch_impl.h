@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_SWITCH_IMPL_H
+#define WEFT_SWITCH_IMPL_H
+
+#include "buffer.h"
+#include "fib.h"
+#include "frame.h"
+#include "mark.h"
+#include "pause.h"
+#include "prng.h"
+#include "switch.h"
+
+/*
+ * Between the files of the pipeline: switch.c (set-up), forward.c (which ports), admit.c (whether,
+ * into which queue), egress.c (when it leaves, and what is written to it), pfc.c (pauses).
+ */
+
+struct switch_port {
+	struct switch_port_params params;
+	struct queues queues;
+	struct buffer_egress egress[QUEUES_NB];
+	struct buffer_ingress ingress[QUEUES_NB];
+	uint64_t queued_bytes; /* in all queues */
+	bool is_up, floods;
+
+	/* the link that it stands for */
+	bool is_ready;          /* something could have left when it was last looked at */
+	uint64_t free_ns;       /* when the last frame's end has left */
+	uint32_t free_frac;     /* of it, in 2^-30 ns */
+	uint64_t ns_per_byte;   /* in 2^-30 ns; 0 = no time at all */
+	struct pkt_queue wire;  /* frames on the link, by due_ns */
+	uint64_t tx_link_bytes; /* sent, with overhead */
+	uint8_t rate_code;      /* of telemetry */
+	uint16_t hop_id;
+	struct prng dice;
+
+	/* PFC */
+	struct pause pause;  /* what the peer asks of us */
+	uint8_t asked;       /* classes that the peer was told to pause */
+	uint8_t news;        /* classes whose state it was not told yet */
+	uint64_t refresh_ns; /* when it must be told again */
+
+	struct switch_port_stats stats;
+};
+
+struct fabric_switch {
+	struct switch_conf conf;
+	struct pkt_pool *pool;
+	struct fib *fib;
+	struct routes *routes;
+	struct buffer buffer;
+	struct mark marks[QUEUES_NB];
+	uint32_t nb_held;   /* frames in queues */
+	uint64_t tbo_bytes; /* telemetry is flagged above */
+	uint64_t salt;      /* of the hash of flows */
+	bool looks_at_weft; /* some feature needs to know stream packets */
+	struct lb_head *lb; /* state of the load balancer */
+	uint64_t now_ns;    /* of the last call */
+	struct switch_port ports[];
+};
+
+/* Frames on one link: the pool must not run dry on a long fast one. Our choice. */
+#define WIRE_MAX_PKTS 4096
+/* Of a nanosecond: a byte at 400 Gb/s takes 0.02. */
+#define FRAC_BITS 30
+
+/* Static prefixes of one switch. Our choice: a fat tree's hosts. */
+#define SWITCH_ROUTES_MAX 4096
+
+/* What a conf promises to queues and classes of all ports. */
+uint64_t switch_reserved_bytes(const struct switch_conf *conf);
+
+/* ---- admit.c ---- */
+
+/* Decide about a frame that goes out on a port. It is the queue's then, or freed and counted. */
+void switch_admit(struct fabric_switch *sw, uint16_t out_port, struct pkt *p);
+/* The same with a copy; the frame itself stays. */
+void switch_admit_copy(struct fabric_switch *sw, uint16_t out_port, const struct pkt *p);
+/* A frame has left its queue: the buffer has it back. */
+void switch_release(struct fabric_switch *sw, struct switch_port *out, uint8_t queue,
+                    const struct pkt *p);
+
+/* ---- pfc.c ---- */
+
+/* What a port holds of a class has changed: may its peer have to be told? */
+void pfc_look(struct fabric_switch *sw, struct switch_port *in, uint8_t class);
+/* When the peer of a port must be told something: 0 = now. */
+uint64_t pfc_next_ns(const struct switch_port *port);
+/* The frame that tells it; NULL without memory. */
+struct pkt *pfc_frame(struct fabric_switch *sw, struct switch_port *port, uint64_t now_ns);
+/* A pause frame came in on a port. */
+void pfc_receive(struct fabric_switch *sw, struct switch_port *port, const struct pkt *p,
+                 uint64_t now_ns);
+
+#endif
