@@ -86,6 +86,11 @@ put_param(const struct param_desc *d, uint8_t *params, double value)
 	case PARAM_F64:
 		*(double *)(void *)(params + d->offset) = value;
 		break;
+	case PARAM_YES_NO:
+		*(bool *)(void *)(params + d->offset) = value != 0;
+		break;
+	case PARAM_PATTERN:
+		break; /* stays as it is: no engine has one */
 	}
 }
 
