@@ -101,9 +101,17 @@ struct conf_switch_numbers {
 	uint32_t mtu; /**< of its links: bytes of an IP packet */
 };
 
+/** Of one port of a switch, from its [port PORT]. Tables: conf_port_section.c. */
+struct conf_port_settings {
+	struct fault_params fault;
+	bool has_fault; /**< some fault can happen */
+	uint32_t line;  /**< of the section; 0 = none */
+};
+
 struct conf_switch {
 	char name[WEFT_NAME_LEN];
 	struct conf_port ports[CONF_MAX_PORTS];
+	struct conf_port_settings settings[CONF_MAX_PORTS]; /**< of ports[] */
 	uint32_t nb_ports;
 	bool has_ports;
 	struct switch_conf fabric; /**< its ports and their number are not filled in */

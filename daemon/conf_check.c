@@ -193,6 +193,7 @@ conf_check(struct conf_reader *r)
 		check_peer(r, &conf->peers[i]);
 	check_names(r);
 	conf_check_rings(r);
+	conf_check_port_sections(r);
 	conf_check_pci(r);
 	check_ips(r);
 	check_macs(r);

@@ -11,9 +11,9 @@
 
 /*
  * Between the files of the reader: conf.c (lines, sections, keys), conf_text.c (how values are
- * written), conf_port.c (ports), conf_daemon.c, conf_nic.c, conf_switch.c and conf_engine.c (a
- * section each), conf_check.c, conf_rings.c (what the sections mean together) and conf_machine.c
- * (what this machine must have).
+ * written), conf_port.c (ports), conf_daemon.c, conf_nic.c, conf_switch.c, conf_port_section.c and
+ * conf_engine.c (a section each), conf_check.c, conf_rings.c (what the sections mean together) and
+ * conf_machine.c (what this machine must have).
  */
 
 struct conf_reader;
@@ -39,7 +39,7 @@ struct conf_section {
 };
 
 extern const struct conf_section conf_daemon_section, conf_nic_section, conf_peer_section,
-	conf_switch_section, conf_engine_section;
+	conf_switch_section, conf_port_section, conf_engine_section;
 
 /** All of them; ends with NULL. */
 extern const struct conf_section *const conf_sections[];
@@ -105,6 +105,7 @@ void conf_check(struct conf_reader *r);
 void conf_check_interfaces(struct conf_reader *r);
 void conf_check_pci(struct conf_reader *r);
 void conf_check_rings(struct conf_reader *r);
+void conf_check_port_sections(struct conf_reader *r);
 void conf_check_machine(struct conf_reader *r);
 
 /* ---- values; false or NULL after conf_error ---- */
@@ -126,6 +127,10 @@ bool conf_mac(struct conf_reader *r, const char *text, uint8_t mac[6]);
 bool conf_port(struct conf_reader *r, const char *text, struct conf_port *port);
 /** For port kinds: the ADDR of pci:ADDR. */
 bool conf_read_pci(struct conf_reader *r, const char *text, struct conf_port *port);
+/** Whether both name the same wire: its two ends, if it has any. */
+bool conf_same_wire(const struct conf_port *a, const struct conf_port *b);
+/** What holds for a switch's port without a [port]. */
+void conf_port_defaults(struct conf_port_settings *settings);
 /** Whether it is an interface of the kernel, whose MAC, addresses and MTU the NIC shares. */
 bool conf_port_is_interface(const struct conf_port *port);
 /** Largest IP packet that it can carry. */

@@ -23,8 +23,8 @@ has_two_ends(const struct conf_port *port)
 	return port->kind == PORT_RING || port->kind == PORT_LINK;
 }
 
-static bool
-same_wire(const struct conf_port *a, const struct conf_port *b)
+bool
+conf_same_wire(const struct conf_port *a, const struct conf_port *b)
 {
 	return a->kind == b->kind && strcmp(a->arg, b->arg) == 0;
 }
@@ -117,7 +117,7 @@ conf_check_rings(struct conf_reader *r)
 		bool is_first = true;
 
 		for (uint32_t k = 0; k < n; k++) {
-			if (k == i || !same_wire(ends[k].port, a->port))
+			if (k == i || !conf_same_wire(ends[k].port, a->port))
 				continue;
 			if (k < i)
 				is_first = false;

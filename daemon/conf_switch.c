@@ -38,8 +38,10 @@ read_ports(struct conf_reader *r, const struct conf_key *key, void *obj, const c
 			conf_error(r, r->line, "more than %d ports", CONF_MAX_PORTS);
 			return;
 		}
-		if (conf_port(r, word, &sw->ports[sw->nb_ports]))
-			sw->nb_ports++;
+		if (!conf_port(r, word, &sw->ports[sw->nb_ports]))
+			continue;
+		conf_port_defaults(&sw->settings[sw->nb_ports]);
+		sw->nb_ports++;
 	}
 	/* A value may be nothing but a comment. */
 	if (is_empty)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "counters.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -11,7 +10,7 @@
 
 #include "log.h"
 
-/* Once to count, on the caller's thread; once to read, on the worker. */
+/* Once to count, once to read, both on the worker; between them a port may get a fault layer. */
 struct walk {
 	const struct nodes *nodes;
 	const char *node;     /* only this one; NULL = all */
@@ -20,17 +19,21 @@ struct walk {
 };
 
 static void
-add(struct walk *w, const char *node, int port, const struct stat_desc *descs, const void *state)
+add_one(struct walk *w, const char *node, int port, const char *name, uint64_t value)
 {
-	STAT_FOREACH (d, descs) {
-		if (w->list) {
-			assert(w->nb < w->max);
-			w->list[w->nb] = (struct counter){node, port, d->name, stat_read(d, state)};
-		}
-		w->nb++;
-	}
+	if (w->nb < w->max)
+		w->list[w->nb] = (struct counter){node, port, name, value};
+	w->nb++;
 }
 
+static void
+add(struct walk *w, const char *node, int port, const struct stat_desc *descs, const void *state)
+{
+	STAT_FOREACH (d, descs)
+		add_one(w, node, port, d->name, w->list ? stat_read(d, state) : 0);
+}
+
+/* Its own, and those of the fault layer around it. */
 static void
 add_port(struct walk *w, const char *node, int idx, const struct port *port)
 {
@@ -38,6 +41,8 @@ add_port(struct walk *w, const char *node, int idx, const struct port *port)
 	const struct stat_desc *descs =
 		port->ops->counters ? port->ops->counters(port, &state) : NULL;
 
+	if (port_is_fault(port))
+		add(w, node, idx, fault_stat_descs, port_fault_stats(port));
 	if (descs)
 		add(w, node, idx, descs, state);
 }
@@ -52,14 +57,8 @@ add_engines(struct walk *w, const struct nic *nic)
 	for (uint32_t which = 0; which < NIC_ENGINE_NB; which++) {
 		uint32_t i = 0;
 
-		STAT_FOREACH (d, nic_engine_stat_descs(nic, which)) {
-			if (w->list) {
-				assert(w->nb < w->max);
-				w->list[w->nb] = (struct counter){nic->conf.name, -1, d->name,
-				                                  sums[which][i++]};
-			}
-			w->nb++;
-		}
+		STAT_FOREACH (d, nic_engine_stat_descs(nic, which))
+			add_one(w, nic->conf.name, -1, d->name, w->list ? sums[which][i++] : 0);
 	}
 }
 
@@ -72,8 +71,6 @@ add_nic(struct walk *w, uint32_t i)
 	add(w, name, -1, nic_stat_descs, &nic->stats);
 	add(w, name, -1, neigh_stat_descs, neigh_stats(nic->neigh));
 	add_engines(w, nic);
-	if (w->nodes->has_fault[i])
-		add(w, name, -1, fault_stat_descs, port_fault_stats(w->nodes->host_ports[i]));
 	add_port(w, name, -1, w->nodes->host_ports[i]);
 }
 
@@ -119,7 +116,7 @@ walk(struct walk *w)
 }
 
 static void
-read_all(void *arg, uint64_t now_ns)
+walk_on_worker(void *arg, uint64_t now_ns)
 {
 	(void)now_ns;
 	walk(arg);
@@ -130,13 +127,16 @@ counters_read(const struct nodes *nodes, const char *node, uint32_t *nb)
 {
 	struct walk w = {.nodes = nodes, .node = node};
 
-	walk(&w);
-	w.max = w.nb;
-	w.nb = 0;
-	w.list = calloc(w.max ? w.max : 1, sizeof(*w.list));
-	if (!w.list)
-		return NULL;
-	worker_call(nodes->worker, read_all, &w);
+	worker_call(nodes->worker, walk_on_worker, &w);
+	while (!w.list || w.nb > w.max) {
+		free(w.list);
+		w.max = w.nb;
+		w.list = calloc(w.max ? w.max : 1, sizeof(*w.list));
+		if (!w.list)
+			return NULL;
+		w.nb = 0;
+		worker_call(nodes->worker, walk_on_worker, &w);
+	}
 	*nb = w.nb;
 	return w.list;
 }

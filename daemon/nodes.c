@@ -76,7 +76,6 @@ open_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c,
 	err = port_open(&c->port, &use, c->has_fault ? &c->fault : NULL, &nodes->host_ports[i]);
 	if (err)
 		return err;
-	nodes->has_fault[i] = c->has_fault;
 	host_init(&nodes->hosts[i], nodes->nics[i]);
 	return worker_add_node(nodes->worker, &nodes->hosts[i].node, &nodes->host_ports[i]);
 }
@@ -106,7 +105,10 @@ open_switch(struct nodes *nodes, const struct conf *conf, const struct conf_swit
 	nodes->switches[i].node.name = c->name;
 	nodes->nb_switches++;
 	for (uint32_t p = 0; p < c->nb_ports; p++) {
-		err = port_open(&c->ports[p], &use, NULL, &nodes->switch_ports[i][p]);
+		const struct conf_port_settings *s = &c->settings[p];
+
+		err = port_open(&c->ports[p], &use, s->has_fault ? &s->fault : NULL,
+		                &nodes->switch_ports[i][p]);
 		if (err)
 			return err;
 	}

@@ -26,7 +26,6 @@ struct nodes {
 	struct port *host_ports[CONF_MAX_NICS];
 	struct kernel *kernel; /**< NULL = no NIC stands on an interface of it */
 	struct kernel_nic *kernel_nics[CONF_MAX_NICS]; /**< NULL = that NIC does not */
-	bool has_fault[CONF_MAX_NICS];                 /**< the port is one of the fault layer */
 	uint32_t nb_nics;
 	struct switch_node switches[CONF_MAX_SWITCHES];
 	struct port *switch_ports[CONF_MAX_SWITCHES][CONF_MAX_PORTS];

@@ -166,10 +166,8 @@ port_open(const struct conf_port *conf, const struct port_use *use,
 		log_error("fault layer: %s", strerror(-err));
 		port_close(inner);
 		*port = NULL;
-		return err;
 	}
-	(*port)->name = conf->arg;
-	return 0;
+	return err;
 }
 
 void

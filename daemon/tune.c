@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tune.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engines.h"
+#include "faults.h"
 #include "nearest.h"
 #include "param.h"
 
-/* ---- NICs ---- */
+/* ---- NICs and ports of switches ---- */
 
 struct nic_change {
 	struct nic *nic;
-	struct port *port;
-	const struct conf_nic *conf; /* as it shall be */
+	uint8_t traffic_class;
 };
 
 static void
@@ -24,66 +25,109 @@ apply_traffic_class(void *arg, uint64_t now_ns)
 	const struct nic_change *c = arg;
 
 	(void)now_ns;
-	c->nic->conf.traffic_class = (int)c->conf->num.traffic_class;
+	c->nic->conf.traffic_class = c->traffic_class;
 }
 
+/* @param known  keys beside those of faults, or NULL. */
 static void
-apply_fault(void *arg, uint64_t now_ns)
-{
-	const struct nic_change *c = arg;
-
-	(void)now_ns;
-	port_fault_set(c->port, &c->conf->fault);
-}
-
-static void
-explain_key(const char *nic, const char *key, char *answer, size_t size)
+explain_key(const char *owner, const struct param_desc *known, const char *key, char *answer,
+            size_t size)
 {
 	struct nearest near = nearest_of(key);
 	int len;
 
-	nearest_offer(&near, conf_traffic_class[0].name);
+	for (const struct param_desc *d = known; d && d->name; d++)
+		nearest_offer(&near, d->name);
 	for (const struct param_desc *d = fault_param_descs; d->name; d++)
 		nearest_offer(&near, d->name);
 	nearest_explain(&near, "key", answer, size);
 	len = (int)strlen(answer);
 	snprintf(answer + len, size - (size_t)len,
-	         "; of %s only traffic_class and fault_... change while it runs", nic);
+	         "; of %s only %s%sfault_... change while it runs", owner, known ? known->name : "",
+	         known ? " and " : "");
+}
+
+static int
+set_faults(struct tune *tune, struct port **port, struct fault_params *faults, const char *key,
+           const char *text, char *answer, size_t size)
+{
+	struct fault_params wanted = *faults;
+	int err = param_set(fault_param_descs, &wanted, key, text, answer, size);
+
+	if (err)
+		return err;
+	err = faults_set(tune->nodes, port, &wanted);
+	if (err) {
+		snprintf(answer, size, "%s", strerror(-err));
+		return err;
+	}
+	*faults = wanted;
+	snprintf(answer, size, "for frames from now on");
+	return 0;
+}
+
+static int
+set_traffic_class(struct tune *tune, uint32_t i, const char *key, const char *text, char *answer,
+                  size_t size)
+{
+	struct conf_nic *conf = &tune->conf->nics[i];
+	struct nic_change change = {.nic = tune->nodes->nics[i]};
+	int err = param_set(conf_traffic_class, &conf->num, key, text, answer, size);
+
+	if (err)
+		return err;
+	conf->has_traffic_class = true;
+	change.traffic_class = (uint8_t)conf->num.traffic_class;
+	worker_call(tune->nodes->worker, apply_traffic_class, &change);
+	snprintf(answer, size, "for connections and address handles from now on");
+	return 0;
 }
 
 static int
 set_nic(struct tune *tune, uint32_t i, const char *key, const char *text, char *answer, size_t size)
 {
-	struct conf_nic *conf = &tune->conf->nics[i], wanted = *conf;
-	struct nic_change change = {tune->nodes->nics[i], tune->nodes->host_ports[i], &wanted};
-	int err;
+	struct conf_nic *conf = &tune->conf->nics[i];
 
-	if (param_find(conf_traffic_class, key)) {
-		err = param_set(conf_traffic_class, &wanted.num, key, text, answer, size);
-		if (err)
-			return err;
-		wanted.has_traffic_class = true;
-		worker_call(tune->nodes->worker, apply_traffic_class, &change);
-		snprintf(answer, size, "for connections and address handles from now on");
-	} else if (param_find(fault_param_descs, key)) {
-		if (!conf->has_fault) {
-			snprintf(answer, size,
-			         "%s has no fault layer: give its section a key fault_... that is "
-			         "not 0, and start again",
-			         conf->name);
-			return -EOPNOTSUPP;
-		}
-		err = param_set(fault_param_descs, &wanted.fault, key, text, answer, size);
-		if (err)
-			return err;
-		worker_call(tune->nodes->worker, apply_fault, &change);
-		snprintf(answer, size, "for frames from now on");
-	} else {
-		explain_key(conf->name, key, answer, size);
+	if (param_find(conf_traffic_class, key))
+		return set_traffic_class(tune, i, key, text, answer, size);
+	if (param_find(fault_param_descs, key))
+		return set_faults(tune, &tune->nodes->host_ports[i], &conf->fault, key, text,
+		                  answer, size);
+	explain_key(conf->name, conf_traffic_class, key, answer, size);
+	return -ENOENT;
+}
+
+/* The port's number behind the slash; nothing else, and no other way to write it. */
+static bool
+is_port(const char *text, uint32_t nb_ports, uint32_t *port)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	*port = (uint32_t)n;
+	return isdigit((unsigned char)text[0]) && !*end && n < nb_ports;
+}
+
+/* @param number  behind "sw0/"; NULL = no port is named. */
+static int
+set_port(struct tune *tune, uint32_t i, const char *number, const char *key, const char *text,
+         char *answer, size_t size)
+{
+	struct conf_switch *conf = &tune->conf->switches[i];
+	char owner[WEFT_NAME_LEN + 16];
+	uint32_t p;
+
+	if (!number || !is_port(number, conf->nb_ports, &p)) {
+		snprintf(answer, size, "of %s: one of its ports, %s/0 to %s/%u", conf->name,
+		         conf->name, conf->name, conf->nb_ports - 1);
 		return -ENOENT;
 	}
-	*conf = wanted;
-	return 0;
+	if (param_find(fault_param_descs, key))
+		return set_faults(tune, &tune->nodes->switch_ports[i][p], &conf->settings[p].fault,
+		                  key, text, answer, size);
+	snprintf(owner, sizeof(owner), "%s/%u", conf->name, p);
+	explain_key(owner, NULL, key, answer, size);
+	return -ENOENT;
 }
 
 /* ---- engines ---- */
@@ -207,25 +251,55 @@ find_engine(struct conf *conf, const char *name, const char *key)
 	return found;
 }
 
+/* Of a switch: "sw0/1", or "sw0" by mistake. @return whether it is one. */
+static bool
+find_switch(const struct conf *conf, const char *target, uint32_t *idx, const char **number)
+{
+	size_t len = strcspn(target, "/");
+
+	*number = target[len] ? target + len + 1 : NULL;
+	for (*idx = 0; *idx < conf->nb_switches; ++*idx) {
+		const char *name = conf->switches[*idx].name;
+
+		if (strlen(name) == len && memcmp(name, target, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int
+explain_target(const struct tune *tune, const char *target, char *answer, size_t size)
+{
+	struct nearest near = nearest_of(target);
+
+	for (uint32_t i = 0; i < tune->conf->nb_nics; i++)
+		nearest_offer(&near, tune->conf->nics[i].name);
+	for (uint32_t i = 0; i < tune->conf->nb_switches; i++)
+		nearest_offer(&near, tune->conf->switches[i].name);
+	for (uint32_t i = 0; i < tune->conf->nb_engines; i++)
+		nearest_offer(&near, tune->conf->engines[i].info->name);
+	nearest_explain(&near, "NIC, switch or engine", answer, size);
+	return -ENOENT;
+}
+
 int
 tune_set(struct tune *tune, const char *target, const char *key, const char *text, char *answer,
          size_t size)
 {
-	struct nearest near = nearest_of(target);
 	struct conf_engine *engine;
+	const char *number;
+	uint32_t i;
 
-	for (uint32_t i = 0; i < tune->conf->nb_nics; i++) {
+	for (i = 0; i < tune->conf->nb_nics; i++) {
 		if (strcmp(tune->conf->nics[i].name, target) == 0)
 			return set_nic(tune, i, key, text, answer, size);
-		nearest_offer(&near, tune->conf->nics[i].name);
 	}
+	if (find_switch(tune->conf, target, &i, &number))
+		return set_port(tune, i, number, key, text, answer, size);
 	engine = find_engine(tune->conf, target, key);
 	if (engine)
 		return set_engine(tune, engine, key, text, answer, size);
-	for (uint32_t i = 0; i < tune->conf->nb_engines; i++)
-		nearest_offer(&near, tune->conf->engines[i].info->name);
-	nearest_explain(&near, "NIC or engine", answer, size);
-	return -ENOENT;
+	return explain_target(tune, target, answer, size);
 }
 
 void

@@ -10,8 +10,8 @@
 /**
  * @file
  * Parameters that an operator may change while the daemon runs: those of engines, for connections
- * from then on; of a NIC its traffic class, and what the fault layer at its port does. Texts are
- * read as in a conf file, with the same messages.
+ * from then on; of a NIC its traffic class; of a NIC and of a port of a switch the faults there.
+ * Texts are read as in a conf file, with the same messages.
  */
 
 /** Changes of engines' parameters, each of which is kept as long as the daemon. Source: our choice.
@@ -19,7 +19,7 @@
 #define TUNE_ENGINES_MAX 4096
 
 struct tune {
-	const struct nodes *nodes;
+	struct nodes *nodes;
 	struct conf *conf;            /**< follows what is changed */
 	void *kept[TUNE_ENGINES_MAX]; /**< parameters that connections may still use */
 	uint32_t nb_kept;
@@ -28,7 +28,7 @@ struct tune {
 /**
  * Change one.
  *
- * @param target    a NIC or an engine.
+ * @param target    a NIC, a port of a switch ("sw0/1") or an engine.
  * @param answer    gets a sentence: what is so from when on, or why not.
  * @return          0 or a negative errno.
  */

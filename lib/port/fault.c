@@ -229,16 +229,13 @@ lane_init(struct fault_lane *lane, const struct fault_dir *dir, struct pkt_pool 
 }
 
 int
-port_fault_wrap(struct port *inner, const struct fault_params *params, struct pkt_pool *pool,
-                struct port **port)
+port_fault_create(const struct fault_params *params, struct pkt_pool *pool, struct port **port)
 {
 	struct fault_port *fp = calloc(1, sizeof(*fp));
 
 	if (!fp)
 		return -ENOMEM;
-	fp->port = *inner;
 	fp->port.ops = &fault_ops;
-	fp->inner = inner;
 	fp->since_ns = NEVER_NS;
 	fault_set_outage(fp, &params->down);
 	lane_init(&fp->tx, &params->tx, pool, fp->stats.tx, &fp->stats.no_copy);
@@ -246,6 +243,28 @@ port_fault_wrap(struct port *inner, const struct fault_params *params, struct pk
 	fault_seed(fp, params->seed);
 	*port = &fp->port;
 	return 0;
+}
+
+void
+port_fault_enclose(struct port *port, struct port *inner)
+{
+	struct fault_port *fp = (struct fault_port *)port;
+
+	assert(port_is_fault(port) && !fp->inner);
+	*port = *inner;
+	port->ops = &fault_ops;
+	fp->inner = inner;
+}
+
+int
+port_fault_wrap(struct port *inner, const struct fault_params *params, struct pkt_pool *pool,
+                struct port **port)
+{
+	int err = port_fault_create(params, pool, port);
+
+	if (!err)
+		port_fault_enclose(*port, inner);
+	return err;
 }
 
 bool

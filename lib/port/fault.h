@@ -108,20 +108,31 @@ struct fault_stats {
 extern const struct stat_desc fault_stat_descs[];
 
 /**
- * Wrap a port, also one that is in use, between two of its driver's turns: it is the same to its
- * driver, descriptor and statistics included. What tx_burst was handed counts as sent, whatever
- * becomes of it. A port that suffers nothing costs one more call per burst.
+ * Make a layer that is around no port yet; from any thread. Nothing but port_fault_enclose may be
+ * done with it. What tx_burst is handed counts as sent, whatever becomes of it. A layer without
+ * faults costs one more call per burst.
  *
- * @param inner   the port's own from now on, also closed by it; still the caller's on failure.
  * @param params  copied. Ranges as in fault_param_descs.
  * @param pool    for doubles; must live as long as the port.
- * @param port    on success the port around it, the caller's until it closes it.
+ * @param port    on success the layer, the caller's until it closes it.
  * @return        0 or -ENOMEM.
  */
+int port_fault_create(const struct fault_params *params, struct pkt_pool *pool, struct port **port);
+
+/**
+ * Put it around a port, on that one's thread. The port may be in use: the layer is the same to its
+ * driver, its descriptor and statistics included.
+ *
+ * @param port   of port_fault_create, around nothing.
+ * @param inner  the layer's own from now on, also closed by it.
+ */
+void port_fault_enclose(struct port *port, struct port *inner);
+
+/** Both. @return 0 or -ENOMEM: then inner is still the caller's. */
 int port_fault_wrap(struct port *inner, const struct fault_params *params, struct pkt_pool *pool,
                     struct port **port);
 
-/** Whether port_fault_wrap made it. */
+/** Whether it is such a layer. */
 bool port_is_fault(const struct port *port);
 
 /**
@@ -130,7 +141,7 @@ bool port_is_fault(const struct port *port);
  */
 void port_fault_set(struct port *port, const struct fault_params *params);
 
-/** Counters of a port that port_fault_wrap made. */
+/** Its counters. */
 const struct fault_stats *port_fault_stats(const struct port *port);
 
 #endif

@@ -189,10 +189,12 @@ ctl set gbn reank 5us
 says 1 "set what isn't there" "unknown key 'reank' \(nearest: 'renak'\)"
 ctl set weft0 mtu 1500
 says 1 "set what is fixed" 'only traffic_class and fault_... change while it runs'
-ctl set weft0 fault_loss 1%
-says 1 "set faults where there is no layer" 'give its section a key fault_'
+ctl set sw0/1 fault_delay 1us
+says 0 "set a fault at a port of a switch" '^sw0/1: fault_delay = 1us, for frames from now on$'
+ctl set sw0/2 fault_delay 1us
+says 1 "set one at a port that isn't there" 'of sw0: one of its ports, sw0/0 to sw0/1'
 ctl set gbm renak 5us
-says 1 "set of nobody" "unknown NIC or engine 'gbm' \(nearest: 'gbn'\)"
+says 1 "set of nobody" "unknown NIC, switch or engine 'gbm' \(nearest: 'gbn'\)"
 ctl --past events
 says 0 "who changed what" 'order +gbn: renak = 5us, set by pid [0-9]+, uid'
 pair ib_write_bw -s 65536 -n 500

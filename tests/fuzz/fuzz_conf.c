@@ -32,9 +32,19 @@ check_conf(const struct conf *conf)
 		FUZZ_CHECK(nic->num.mtu >= 576 && nic->num.mtu <= 9216 && nic->num.rate_bps > 0);
 		FUZZ_CHECK(!(nic->mac[0] & 1));
 	}
-	for (uint32_t i = 0; i < conf->nb_switches; i++)
-		FUZZ_CHECK(conf->switches[i].nb_ports >= 1 &&
-		           conf->switches[i].nb_ports <= CONF_MAX_PORTS);
+	for (uint32_t i = 0; i < conf->nb_switches; i++) {
+		const struct conf_switch *sw = &conf->switches[i];
+
+		FUZZ_CHECK(sw->nb_ports >= 1 && sw->nb_ports <= CONF_MAX_PORTS);
+		for (uint32_t p = 0; p < sw->nb_ports; p++) {
+			const struct fault_params *fault = &sw->settings[p].fault;
+
+			FUZZ_CHECK(fault->tx.reorder_pkts >= 1 &&
+			           fault->tx.reorder_pkts <= FAULT_REORDER_MAX_PKTS &&
+			           fault->tx.pattern.nb_bits <= 64);
+			FUZZ_CHECK(sw->settings[p].has_fault == fault_any(fault));
+		}
+	}
 }
 
 /* Whether one of the lines is more than a warning; each begins with the file's name. */

@@ -43,6 +43,22 @@ print_number(const char *section, const struct param_desc *d)
 	putchar('\n');
 }
 
+static bool
+was_printed(const struct param_desc *descs)
+{
+	static const struct param_desc *printed[64];
+	static size_t nb;
+
+	for (size_t i = 0; i < nb; i++) {
+		if (printed[i] == descs)
+			return true;
+	}
+	if (nb == sizeof(printed) / sizeof(printed[0]))
+		exit(1);
+	printed[nb++] = descs;
+	return false;
+}
+
 static void
 print_section(struct conf_reader *r, const struct conf_section *s, const char *title)
 {
@@ -53,6 +69,9 @@ print_section(struct conf_reader *r, const struct conf_section *s, const char *t
 	for (const struct conf_key *k = s->keys; k->name; k++)
 		printf("key\t%s\t%s\t-\t-\t-\n", s->name, k->name);
 	for (uint32_t i = 0; i < r->nb_tables; i++) {
+		/* Explained in the first section that has it. */
+		if (was_printed(r->tables[i].descs))
+			continue;
 		for (const struct param_desc *d = r->tables[i].descs; d->name; d++)
 			print_number(s->name, d);
 	}
@@ -84,6 +103,8 @@ main(void)
 	print_section(&r, &conf_nic_section, "name");
 	print_section(&r, &conf_peer_section, "10.0.0.0/8");
 	print_section(&r, &conf_switch_section, "name");
+	conf.switches[0].nb_ports = conf_port(&r, "ring:a", &conf.switches[0].ports[0]);
+	print_section(&r, &conf_port_section, "ring:a");
 	for (uint32_t i = 0; i < conf.nb_engines; i++) {
 		const struct conf_engine *e = &conf.engines[i];
 

@@ -21,7 +21,7 @@ static const char usage[] =
 	"  counters [NODE[/PORT]]\n"
 	"                   those that are not 0; NODE may be 'worker'\n"
 	"  events           what happened of late, and then what happens\n"
-	"  set NIC|ENGINE KEY VALUE\n"
+	"  set NIC|SWITCH/PORT|ENGINE KEY VALUE\n"
 	"                   change a parameter while it runs\n"
 	"  drain [NIC]      take no programs, finish what was posted, send programs away\n"
 	"  resume [NIC]     take programs again\n"

@@ -712,6 +712,89 @@ Test(conf, faults_and_engine_parameters_are_read)
 	conf_free(conf);
 }
 
+Test(conf, a_port_of_a_switch_has_a_section)
+{
+	static const char text[] = "[switch s]\nports = ring:a ring:b, link:h0\n"
+				   "[port link:h0]\nfault_loss = 1%\n"
+				   "[switch t]\nports = ring:b ring:c\n"
+				   "[port ring:b]\nfault_pattern = 01\nfault_seed = 5\n"
+				   "[port ring:c]\n"
+				   "[nic n0]\nport = ring:a\nip = 10.0.0.1\n"
+				   "[nic n1]\nport = ring:c\nip = 10.0.0.2\n";
+	struct conf *conf = read_good(text);
+	const struct conf_port_settings *s = conf->switches[0].settings;
+	const struct conf_port_settings *t = conf->switches[1].settings;
+
+	cr_expect_not(s[0].has_fault);
+	cr_expect_eq(s[0].fault.tx.reorder_pkts, 8, "defaults without a section, too");
+	cr_expect(s[2].has_fault);
+	cr_expect_eq(s[2].fault.tx.ppm[FAULT_LOSS], 10000);
+	cr_expect(s[1].has_fault && t[0].has_fault, "each end sends one direction");
+	cr_expect_eq(s[1].fault.tx.pattern.nb_bits, 2);
+	cr_expect_eq(t[0].fault.tx.pattern.nb_bits, 2);
+	cr_expect_eq(s[1].fault.seed, 5);
+	cr_expect_eq(t[0].fault.seed, 6, "dice of its own");
+	cr_expect_not(t[1].has_fault);
+	conf_free(conf);
+}
+
+Test(conf, mistakes_of_a_port_section)
+{
+	static const struct {
+		const char *text;
+		const char *want; /* all that is told, of TWO_NICS and this from line 10 on */
+	} rows[] = {
+		{"[port ring:a]\n", NULL},
+		{"[port ring:a]\nfault_rx_loss = 1%\n", NULL},
+		{"[port ring:x]\n",
+	         ":10: unknown port of a switch above 'ring:x' (nearest: 'ring:a')\n"},
+		{"[port link:sock]\n", ":10: unknown port of a switch above 'link:sock'\n"},
+		{"[port a]\n", ":10: port 'a' is none of ring:NAME, link:SOCKET, "
+	                       "af_packet:INTERFACE, af_xdp:INTERFACE, memif:SOCKET,ROLE, "
+	                       "pci:ADDRESS\n"},
+		{"[port]\n", ":10: the section is written [port PORT]\n"},
+		{"[port ring:a]\n[port ring:a]\n",
+	         ":11: section [port ring:a] began at line 10 already\n"},
+		{"[port ring:a]\nmtu = 1500\n", ":11: unknown key 'mtu'\n"},
+		{"[port ring:a]\nfault_los = 1\n",
+	         ":11: unknown key 'fault_los' (nearest: 'fault_loss')\n"},
+		{"[port ring:a]\nfault_down = 1\n", ":11: fault_down = 1: neither yes nor no\n"},
+		{"[port ring:a]\nfault_pattern = 2\n",
+	         ":11: fault_pattern = 2: 1 to 64 digits 0 and 1, please\n"},
+		{"[port memif:/x/y]\n",
+	         ":10: memif '/x/y': an absolute path of at most 107 characters, and ',server' or "
+	         "',client', please\n"},
+		{"[switch u]\nports = memif:/x/y,server\n[port memif:/x/z,server]\n",
+	         ":12: unknown port of a switch above 'memif:/x/z,server' (nearest: "
+	         "'memif:/x/y,server')\n"},
+		/* The switch comes too late. */
+		{"[port link:z]\n[switch u]\nports = link:z\n",
+	         ":10: unknown port of a switch above 'link:z'\n"},
+		/* A switch that was skipped: what refers to it is not told. */
+		{"[switsh u]\nports = link:z\n[port link:z]\n",
+	         ":10: unknown section 'switsh' (nearest: 'switch')\n"},
+		/* One direction is that which the other end sends. */
+		{"[switch u]\nports = link:x\n[switch v]\nports = link:x\n[port link:x]\n"
+	         "fault_rx_loss = 1%\n",
+	         ":14: [port]: it joins [switch u] and [switch v]: fault_... holds for both "
+	         "directions, and no fault_rx_... is needed\n"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[1024], want[512] = "", *errors;
+		struct conf *conf;
+
+		snprintf(text, sizeof(text), "%s%s", TWO_NICS, rows[i].text);
+		if (rows[i].want)
+			snprintf(want, sizeof(want), "dir/t.conf%s", rows[i].want);
+		conf = read_text(text, &errors);
+		cr_expect_eq(conf != NULL, rows[i].want == NULL, "row %zu", i);
+		cr_expect_str_eq(errors, want, "row %zu: %s", i, errors);
+		conf_free(conf);
+		free(errors);
+	}
+}
+
 Test(conf, the_longest_prefix_of_a_peer_wins)
 {
 	static const char text[] = TWO_NICS "[peer 0.0.0.0/0]\n[peer 10.77.0.0/16]\ncc = fixed\n"
@@ -769,6 +852,10 @@ Test(conf, the_shipped_files_are_good_and_say_the_defaults)
 			cr_expect_eq(memcmp(&conf->switches[n].fabric.params,
 			                    &plain->switches[0].fabric.params,
 			                    sizeof(plain->switches[0].fabric.params)),
+			             0, "%s", path);
+		for (uint32_t n = 0; n < conf->nb_switches; n++)
+			cr_expect_eq(memcmp(&conf->switches[n].settings[0].fault,
+			                    &plain->nics[0].fault, sizeof(struct fault_params)),
 			             0, "%s", path);
 		conf_free(conf);
 	}

@@ -4,6 +4,7 @@
 
 #include "bind.h"
 #include "counters.h"
+#include "faults.h"
 #include "report.h"
 #include "view.h"
 #include "world.h"
@@ -105,6 +106,22 @@ Test(report, counters_are_those_of_the_node_asked_for)
 
 	cr_expect(report_has_counters(&report, "worker"));
 	cr_expect_not(report_has_counters(&report, "side2"));
+}
+
+Test(report, counters_of_faults_are_there_from_the_first_on)
+{
+	static const struct fault_params params = {.seed = 1, .tx.ppm[FAULT_LOSS] = 1};
+	json_t *all = report_counters(&report, "side1");
+
+	cr_expect_null(json_object_get(json_object_get(all, "side1"), "fault_tx_lost"));
+	json_decref(all);
+	nodes.pool = w.pool;
+	cr_assert_eq(faults_set(&nodes, &nodes.host_ports[1], &params), 0);
+	w.port[1] = nodes.host_ports[1];
+	all = report_counters(&report, "side1");
+	cr_expect_eq(number(json_object_get(all, "side1"), "fault_tx_lost"), 0);
+	cr_expect_eq(number(json_object_get(all, "side1"), "neigh_lost"), 0);
+	json_decref(all);
 }
 
 Test(report, one_qp_is_found_by_its_number)
