@@ -196,7 +196,7 @@ static const struct port_ops fault_ops = {
 static void
 fault_seed(struct fault_port *fp, uint64_t seed)
 {
-	static const int born[] = {0, FAULT_BURST, FAULT_NB_DICE};
+	static const int born[] = {0, FAULT_TRIM, FAULT_NB_DICE};
 	struct fault_lane *lanes[] = {&fp->tx, &fp->rx};
 
 	fp->seed = seed;

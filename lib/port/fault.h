@@ -17,8 +17,8 @@
  * each kind of fault has dice of its own, so that switching one kind on leaves the pattern of the
  * others as it was.
  *
- * In the order in which a frame meets them: is the link down; is it lost (all ways of losing see
- * every frame, whichever of them takes it); doubled; damaged; overtaken; delayed.
+ * In the order in which a frame meets them: is the link down; is it lost or trimmed (all ways of
+ * losing see every frame, whichever of them takes it); doubled; damaged; overtaken; delayed.
  */
 
 enum fault_kind {
@@ -27,11 +27,13 @@ enum fault_kind {
 	FAULT_DUPLICATE, /**< a copy follows at once, with a fate of its own */
 	FAULT_CORRUPT,   /**< one bit anywhere in the frame is flipped */
 	FAULT_REORDER,   /**< held back while 1 to reorder_pkts later frames pass */
+	FAULT_TRIM,      /**< cut to header-only, trim.h */
 	FAULT_NB_SHARES,
 	/* lost for another reason */
 	FAULT_BURST = FAULT_NB_SHARES, /**< in a bad time, struct fault_burst */
 	FAULT_PATTERN,                 /**< its turn in the pattern */
 	FAULT_QPN,                     /**< struct fault_qpn names it */
+	FAULT_NO_TRIM,                 /**< FAULT_TRIM struck a frame that may not be trimmed */
 	FAULT_DOWN,                    /**< the link was down */
 	FAULT_NB,
 };

@@ -7,8 +7,8 @@
 
 /*
  * Between the files of the fault layer: fault.c (the port), fault_lane.c (one direction: who is
- * doubled, damaged, held back, and the line in which all leave), fault_loss.c (who is lost),
- * fault_outage.c (when the link is down) and fault_params.c (keys and counters).
+ * doubled, damaged, held back, and the line in which all leave), fault_loss.c (who is lost or
+ * trimmed), fault_outage.c (when the link is down) and fault_params.c (keys and counters).
  */
 
 /* Each kind's dice, by enum fault_kind as far as it throws any, and that of the delay. */
@@ -66,8 +66,8 @@ uint32_t fault_lane_clear(struct fault_lane *lane);
 /** The link goes down, and all that is inside is lost; or it comes up. */
 void fault_lane_cut(struct fault_lane *lane, bool is_cut);
 
-/** Whether a frame is lost, and counted as that. Each way of losing hears of each frame. */
-bool fault_lane_loses(struct fault_lane *lane, const struct pkt *p);
+/** Whether a frame is lost, and counted as that, or trimmed. Each way hears of each frame. */
+bool fault_lane_loses(struct fault_lane *lane, struct pkt *p);
 /** Throw the dice of one kind. */
 bool fault_lane_throws(struct fault_lane *lane, enum fault_kind kind, uint32_t ppm);
 

@@ -3,6 +3,7 @@
 #include "fault_lane.h"
 #include "hdr.h"
 #include "psn.h"
+#include "trim.h"
 #include "wire.h"
 
 #define MILLION 1000000
@@ -56,6 +57,7 @@ find_ip(const struct pkt *p, uint16_t *type)
 {
 	uint32_t off = ETH_LEN;
 
+	*type = 0;
 	while (off <= p->len) {
 		*type = get_be16(p->data + off - 2);
 		if (*type == ETH_TYPE_IPV4 || *type == ETH_TYPE_IPV6)
@@ -117,9 +119,28 @@ loses_of_qpn(struct fault_lane *lane, const struct pkt *p)
 	return is_lost;
 }
 
-bool
-fault_lane_loses(struct fault_lane *lane, const struct pkt *p)
+/* @return whether that could not be. */
+static bool
+loses_by_trim(struct fault_lane *lane, struct pkt *p)
 {
+	uint16_t type;
+	uint32_t off = find_ip(p, &type);
+	bool ipv6 = type == ETH_TYPE_IPV6;
+
+	if (off == 0 || !wire_may_trim(p->data, p->len, off, ipv6)) {
+		lane->hits[FAULT_NO_TRIM]++;
+		return true;
+	}
+	p->len = wire_trim(p->data, off, ipv6);
+	lane->hits[FAULT_TRIM]++;
+	return false;
+}
+
+bool
+fault_lane_loses(struct fault_lane *lane, struct pkt *p)
+{
+	uint32_t trim_ppm = lane->dir.ppm[FAULT_TRIM];
+	bool is_trim = trim_ppm && fault_lane_throws(lane, FAULT_TRIM, trim_ppm);
 	const struct {
 		enum fault_kind kind;
 		bool is_lost;
@@ -136,5 +157,5 @@ fault_lane_loses(struct fault_lane *lane, const struct pkt *p)
 		lane->hits[ways[i].kind]++;
 		return true;
 	}
-	return false;
+	return is_trim && loses_by_trim(lane, p);
 }

@@ -30,6 +30,7 @@
 	COUNT(prefix "qpn_every", dir.qpn.every, 0xffffff),                                        \
 	COUNT(prefix "qpn_psn", dir.qpn.psn, 0xffffff),                                            \
 	COUNT(prefix "qpn_psn_times", dir.qpn.psn_times, 1000000000),                              \
+	PPM(prefix "trim", dir.ppm[FAULT_TRIM]),                                                   \
 	PPM(prefix "duplicate", dir.ppm[FAULT_DUPLICATE]),                                         \
 	PPM(prefix "corrupt", dir.ppm[FAULT_CORRUPT]),                                             \
 	PPM(prefix "reorder", dir.ppm[FAULT_REORDER]),                                             \
@@ -61,7 +62,9 @@ const struct param_desc fault_param_descs[] = {
 	HIT(prefix "lost_burst", dir[FAULT_BURST]),                                                \
 	HIT(prefix "lost_pattern", dir[FAULT_PATTERN]),                                            \
 	HIT(prefix "lost_qpn", dir[FAULT_QPN]),                                                    \
+	HIT(prefix "lost_trim", dir[FAULT_NO_TRIM]),                                               \
 	HIT(prefix "lost_down", dir[FAULT_DOWN]),                                                  \
+	HIT(prefix "trimmed", dir[FAULT_TRIM]),                                                    \
 	HIT(prefix "duplicated", dir[FAULT_DUPLICATE]),                                            \
 	HIT(prefix "corrupted", dir[FAULT_CORRUPT]),                                               \
 	HIT(prefix "reordered", dir[FAULT_REORDER])

@@ -12,7 +12,7 @@ fault_wire_open(const struct fault_params *params, uint32_t depth_pkts)
 	struct fault_wire w = {.nb_pkts = 8192};
 	struct port *ends[2];
 
-	w.pool = pkt_pool_mem_create(w.nb_pkts, 128);
+	w.pool = pkt_pool_mem_create(w.nb_pkts, 512);
 	cr_assert_eq(port_mem_create_pair(depth_pkts, ends), 0);
 	cr_assert_eq(port_fault_wrap(ends[0], params, w.pool, &w.node), 0);
 	w.far = ends[1];

@@ -306,7 +306,7 @@ Test(fault, keys_have_a_default_in_range_and_a_place_of_their_own)
 			cr_expect_str_neq(d->name, e->name);
 		}
 	}
-	cr_expect_eq(d - fault_param_descs, 39);
+	cr_expect_eq(d - fault_param_descs, 41);
 }
 
 Test(fault, what_happens_can_be_changed_and_what_is_held_still_leaves)

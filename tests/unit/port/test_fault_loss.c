@@ -5,6 +5,8 @@
 #include "be.h"
 #include "fault_wire.h"
 #include "hdr.h"
+#include "trim.h"
+#include "weft_examples.h"
 #include "wire.h"
 
 #define MILLION 1000000
@@ -253,6 +255,54 @@ Test(fault_loss, a_queue_pair_is_found_in_frames_of_every_shape)
 			             row, cut);
 		}
 	}
+	fault_wire_close(&w);
+}
+
+/* ---- trims ---- */
+
+Test(fault_loss, what_may_be_trimmed_is_and_the_rest_is_lost)
+{
+	const struct fault_params params = {.tx.ppm[FAULT_TRIM] = MILLION};
+	uint32_t nb, nb_trimmed = 0;
+	const struct weft_example *all = weft_examples(&nb);
+	struct fault_wire w = fault_wire_open(&params, 64);
+
+	for (uint32_t i = 0; i < nb; i++) {
+		const struct weft_example *x = &all[i];
+		bool may = wire_may_trim(x->frame, x->len, x->l3_off, x->ipv6);
+		uint8_t want[512];
+		struct pkt *p;
+
+		memcpy(want, x->frame, x->len);
+		fault_wire_send_bytes(&w, w.node, x->frame, x->len, 0);
+		cr_assert_eq(w.far->ops->rx_burst(w.far, &p, 1, 0), may, "%s", x->id);
+		if (!may)
+			continue;
+		nb_trimmed++;
+		cr_expect_eq(p->len, wire_trim(want, x->l3_off, x->ipv6), "%s", x->id);
+		cr_expect_arr_eq(p->data, want, p->len, "%s", x->id);
+		pkt_free(&p, 1);
+	}
+	cr_expect_gt(nb_trimmed, 0);
+	cr_expect_eq(port_fault_stats(w.node)->tx[FAULT_TRIM], nb_trimmed);
+	cr_expect_eq(port_fault_stats(w.node)->tx[FAULT_NO_TRIM], nb - nb_trimmed);
+	fault_wire_close(&w);
+}
+
+Test(fault_loss, the_asked_share_is_trimmed)
+{
+	const struct fault_params params = {.seed = 4, .rx.ppm[FAULT_TRIM] = 300000};
+	const struct weft_example *x = weft_example("2");
+	struct fault_wire w = fault_wire_open(&params, 64);
+	uint64_t nb_trimmed;
+
+	for (uint32_t i = 0; i < 10000; i++) {
+		fault_wire_send_bytes(&w, w.far, x->frame, x->len, 0);
+		cr_assert_eq(fault_wire_receive(w.node, numbers, 1, 0), 1, "none is lost");
+	}
+	nb_trimmed = port_fault_stats(w.node)->rx[FAULT_TRIM];
+	/* Standard deviation 46. */
+	cr_expect(nb_trimmed > 2700 && nb_trimmed < 3300, "%lu", nb_trimmed);
 	fault_wire_close(&w);
 }
 

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "frames.h"
+
+#include <string.h>
+
+#include "weft_examples.h"
+
+/* Most mutants die at the checksum, so half of them get a right one again. */
+static void
+mend_ipv4(uint8_t *frame, uint32_t len)
+{
+	uint32_t sum = 0;
+
+	if (len < 34)
+		return;
+	frame[24] = frame[25] = 0;
+	for (uint32_t i = 14; i < 34; i += 2)
+		sum += (uint32_t)frame[i] << 8 | frame[i + 1];
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = ~(sum + (sum >> 16));
+	frame[24] = (uint8_t)(sum >> 8);
+	frame[25] = (uint8_t)sum;
+}
+
+/* Headers are what is read: aim there. */
+static uint32_t
+mutate_once(struct prng *rng, uint8_t *frame, uint32_t len)
+{
+	switch (prng_below(rng, 4)) {
+	case 0:
+		frame[prng_below(rng, len < 90 ? len : 90)] ^= (uint8_t)(1 << prng_below(rng, 8));
+		break;
+	case 1:
+		frame[prng_below(rng, len < 90 ? len : 90)] = (uint8_t)prng_next(rng);
+		break;
+	case 2:
+		len -= prng_below(rng, prng_below(rng, 4) ? (len < 32 ? len : 32) : len);
+		break;
+	default:
+		if (len > 43)
+			frame[42] = (uint8_t)prng_next(rng); /* the opcode, often */
+		break;
+	}
+	return len;
+}
+
+/* One in four is of the weft framing. */
+static uint32_t
+pick(struct prng *rng, uint8_t *frame)
+{
+	uint32_t nb;
+	const struct weft_example *x;
+	const struct golden_frame *f;
+
+	if (prng_below(rng, 4) == 0) {
+		x = weft_examples(&nb);
+		x += prng_below(rng, nb);
+		memcpy(frame, x->frame, x->len);
+		return x->len;
+	}
+	f = golden_frames(&nb);
+	f += prng_below(rng, nb);
+	memcpy(frame, f->data, f->len);
+	return f->len;
+}
+
+size_t
+frames_make(struct prng *rng, uint8_t *frame)
+{
+	uint32_t len = pick(rng, frame);
+
+	if (len > 18 && prng_below(rng, 4) == 0) { /* a VLAN tag */
+		memmove(frame + 16, frame + 12, len - 12);
+		memcpy(frame + 12, "\x81\x00", 2);
+		len += 4;
+	}
+	for (uint32_t n = prng_below(rng, 4); n > 0 && len > 0; n--)
+		len = mutate_once(rng, frame, len);
+	if (prng_below(rng, 2))
+		mend_ipv4(frame, len);
+	return len;
+}

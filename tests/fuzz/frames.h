@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_TESTS_FRAMES_H
+#define WEFT_TESTS_FRAMES_H
+
+#include <stddef.h>
+
+#include "golden.h"
+#include "prng.h"
+
+/** Longest frame that frames_make makes. */
+#define FRAMES_MAX_LEN (GOLDEN_FRAME_MAX + 4)
+
+/**
+ * A frame for fuzzers: one that is right, of RoCEv2 or the weft framing, some with a VLAN tag, and
+ * with a few bytes of its headers changed. @return its length.
+ */
+size_t frames_make(struct prng *rng, uint8_t *frame);
+
+#endif
