@@ -61,8 +61,7 @@ struct fault_qpn {
 	uint32_t qpn;       /**< 0 = off */
 	uint32_t every;     /**< the n-th, 2n-th ... of them, sent again or not; 0 = none */
 	uint32_t psn;       /**< those with this PSN... */
-	uint32_t psn_times; /**< ...the first so many times: 1 = spare what is sent again; 0 = none
-	                     */
+	uint32_t psn_times; /**< ...so many times: 1 = not when it is sent again; 0 = none */
 };
 
 /** What the frames of one direction suffer. All zero = nothing. */
@@ -78,8 +77,7 @@ struct fault_dir {
 	uint32_t jitter_ns;
 	struct fault_burst burst;
 	struct fault_qpn qpn;
-	struct param_pattern pattern; /**< 1 = this frame is lost, 0 = not, and again from its start
-	                               */
+	struct param_pattern pattern; /**< over and over; 1 = this frame is lost, 0 = not */
 };
 
 /** Times at which the link is down, both ways. All zero = never. */

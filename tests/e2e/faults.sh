@@ -59,8 +59,8 @@ set_fault sw0/1 fault_rx_burst_p 0.1%
 set_fault weft0 fault_rx_pattern 0000000000000000000000000000000000000000000000000000000000000001
 sleep 1
 e2e_before=$(counter sw0/1 rx_packets)
-set_fault sw0/0 fault_down_every 500ms
-set_fault sw0/0 fault_down_for 50ms
+set_fault sw0/1 fault_down_every 500ms
+set_fault sw0/1 fault_down_for 50ms
 wait $client_pid
 e2e_code=$?
 cp "$e2e_dir/bw" "$e2e_dir/client"
@@ -70,12 +70,12 @@ wait "$server_pid"
 counted sw0/1 fault_tx_lost
 counted sw0/1 fault_rx_lost_burst
 counted weft0 fault_rx_lost_pattern
-counted sw0/0 fault_tx_lost_down
-has_happened 'sw0: link of port 0 down \(a\)'
-has_happened 'sw0: link of port 0 up \(a\)'
+counted sw0/1 fault_rx_lost_down
+has_happened 'sw0: link of port 1 down \(b\)'
+has_happened 'sw0: link of port 1 up \(b\)'
 [ "$(counter sw0/1 rx_packets)" -gt "$e2e_before" ]
 verdict $? "what a port counted goes on"
-set_fault sw0/0 fault_down_for 0
+set_fault sw0/1 fault_down_for 0
 set_fault sw0/1 fault_rx_burst_p 0
 
 # All bytes are right, whatever is lost or late.
