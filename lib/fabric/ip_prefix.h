@@ -12,16 +12,16 @@ struct ip_prefix {
 	uint8_t bits; /**< 0 to 128; an IPv4 prefix counts its 96 mapped bits: 10.0.0.0/8 has 104 */
 };
 
-/** The same prefix with zeros behind its bits. */
-static inline struct ip_prefix
-ip_prefix_trim(const struct ip_prefix *prefix)
+/** The first bits of an address, the others zero. */
+static inline struct ip_addr
+ip_addr_trim(const struct ip_addr *ip, uint8_t bits)
 {
-	struct ip_prefix p = *prefix;
+	struct ip_addr trimmed = *ip;
 
-	assert(p.bits <= 128);
-	for (uint32_t bit = p.bits; bit < 128; bit++)
-		p.ip.b[bit / 8] &= (uint8_t) ~(0x80 >> bit % 8);
-	return p;
+	assert(bits <= 128);
+	for (uint32_t bit = bits; bit < 128; bit++)
+		trimmed.b[bit / 8] &= (uint8_t) ~(0x80 >> bit % 8);
+	return trimmed;
 }
 
 #endif

@@ -1,79 +1,170 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "routes.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
+#include "ip_prefix.h"
+
+#define LENGTHS_MAX 129
+
+/* An address as two words, in the order in which its bytes lie. */
+struct key {
+	uint64_t word[2];
+};
+
+struct length {
+	struct key mask;
+	uint8_t bits;
+};
+
+struct slot {
+	struct key key;
+	uint32_t route; /* number in list, plus 1; 0 = free */
+	uint8_t bits;
+};
+
+/* Open addressing, at most half full. */
 struct routes {
+	struct slot *slots;
+	uint32_t shift; /* 64 - log2 of the number of slots */
+	uint32_t mask;  /* that number - 1 */
+	uint32_t nb_lengths;
+	struct length lengths[LENGTHS_MAX]; /* that occur, the longest first */
 	uint32_t nb, max;
 	struct route list[];
 };
 
+static struct key
+key_of(const struct ip_addr *ip)
+{
+	struct key key;
+
+	memcpy(&key, ip->b, sizeof(key));
+	return key;
+}
+
+/* The last bytes differ most and are the upper ones: fold, or they never mix. */
+static uint32_t
+home(const struct routes *r, struct key key, uint8_t bits)
+{
+	uint64_t h = key.word[1] * UINT64_C(0x9e3779b97f4a7c15);
+
+	h ^= (key.word[0] + bits) * UINT64_C(0xc2b2ae3d27d4eb4f);
+	h = (h ^ h >> 32) * UINT64_C(0xbf58476d1ce4e5b9);
+	return (uint32_t)(h >> r->shift);
+}
+
+/* The slot of a prefix, or the free one where it would go. */
+static uint32_t
+find_slot(const struct routes *r, struct key key, uint8_t bits)
+{
+	uint32_t i = home(r, key, bits);
+
+	for (;; i = (i + 1) & r->mask) {
+		const struct slot *s = &r->slots[i];
+
+		if (s->route == 0 || (s->key.word[0] == key.word[0] &&
+		                      s->key.word[1] == key.word[1] && s->bits == bits))
+			return i;
+	}
+}
+
 struct routes *
 routes_create(uint32_t max)
 {
-	struct routes *r = calloc(1, sizeof(*r) + max * sizeof(r->list[0]));
+	struct routes *r;
+	uint32_t log2 = 1;
 
-	if (r)
-		r->max = max;
+	assert(max >= 1 && max <= 1u << 24);
+	r = calloc(1, sizeof(*r) + max * sizeof(r->list[0]));
+	if (!r)
+		return NULL;
+	while (1u << log2 < 2 * max)
+		log2++;
+	r->slots = calloc((size_t)1 << log2, sizeof(*r->slots));
+	if (!r->slots) {
+		free(r);
+		return NULL;
+	}
+	r->shift = 64 - log2;
+	r->mask = (1u << log2) - 1;
+	r->max = max;
 	return r;
 }
 
 void
-routes_destroy(struct routes *routes)
+routes_destroy(struct routes *r)
 {
-	free(routes);
+	if (!r)
+		return;
+	free(r->slots);
+	free(r);
 }
 
 bool
-routes_is_empty(const struct routes *routes)
+routes_is_empty(const struct routes *r)
 {
-	return routes->nb == 0;
+	return r->nb == 0;
 }
 
-static bool
-covers(const struct route *route, const struct ip_addr *ip)
+static void
+add_length(struct routes *r, uint8_t bits)
 {
-	uint32_t bytes = route->prefix_bits / 8, bits = route->prefix_bits % 8;
+	struct ip_addr ones;
+	uint32_t i = 0;
 
-	if (memcmp(route->prefix.b, ip->b, bytes) != 0)
-		return false;
-	return bits == 0 || (route->prefix.b[bytes] ^ ip->b[bytes]) >> (8 - bits) == 0;
+	while (i < r->nb_lengths && r->lengths[i].bits > bits)
+		i++;
+	if (i < r->nb_lengths && r->lengths[i].bits == bits)
+		return;
+	memmove(&r->lengths[i + 1], &r->lengths[i], (r->nb_lengths - i) * sizeof(r->lengths[0]));
+	memset(ones.b, 0xff, sizeof(ones.b));
+	ones = ip_addr_trim(&ones, bits);
+	r->lengths[i] = (struct length){key_of(&ones), bits};
+	r->nb_lengths++;
 }
 
 int
-routes_set(struct routes *routes, const struct route *route)
+routes_set(struct routes *r, const struct route *route)
 {
-	for (uint32_t i = 0; i < routes->nb; i++) {
-		struct route *r = &routes->list[i];
+	struct ip_addr prefix = ip_addr_trim(&route->prefix, route->prefix_bits);
+	struct slot *slot = &r->slots[find_slot(r, key_of(&prefix), route->prefix_bits)];
 
-		if (r->prefix_bits != route->prefix_bits || !covers(r, &route->prefix))
-			continue;
-		*r = *route;
-		return 0;
+	assert(route->nb_ports >= 1 && route->nb_ports <= ROUTE_PORTS_MAX);
+	if (slot->route == 0) {
+		if (r->nb == r->max)
+			return -ENOSPC;
+		*slot = (struct slot){key_of(&prefix), ++r->nb, route->prefix_bits};
+		add_length(r, route->prefix_bits);
 	}
-	if (routes->nb == routes->max)
-		return -ENOSPC;
-	routes->list[routes->nb++] = *route;
+	r->list[slot->route - 1] = *route;
+	r->list[slot->route - 1].prefix = prefix;
 	return 0;
 }
 
 void
-routes_clear(struct routes *routes)
+routes_clear(struct routes *r)
 {
-	routes->nb = 0;
+	memset(r->slots, 0, ((size_t)r->mask + 1) * sizeof(*r->slots));
+	r->nb = 0;
+	r->nb_lengths = 0;
 }
 
 const struct route *
-routes_find(const struct routes *routes, const struct ip_addr *ip)
+routes_find(const struct routes *r, const struct ip_addr *ip)
 {
-	const struct route *best = NULL;
+	struct key key = key_of(ip);
 
-	for (uint32_t i = 0; i < routes->nb; i++) {
-		const struct route *r = &routes->list[i];
+	for (uint32_t i = 0; i < r->nb_lengths; i++) {
+		const struct length *len = &r->lengths[i];
+		struct key masked = {
+			{key.word[0] & len->mask.word[0], key.word[1] & len->mask.word[1]}};
+		const struct slot *slot = &r->slots[find_slot(r, masked, len->bits)];
 
-		if (covers(r, ip) && (!best || r->prefix_bits > best->prefix_bits))
-			best = r;
+		if (slot->route)
+			return &r->list[slot->route - 1];
 	}
-	return best;
+	return NULL;
 }

@@ -10,22 +10,31 @@
 /**
  * @file
  * Static prefixes of a switch: which ports, equal in cost, lead to an address.
+ *
+ * A table of fixed size, filled at control time. A look-up is one hash per length of prefix that
+ * occurs, the longest first: most fabrics have host routes and a default. IPv4 addresses are mapped
+ * into IPv6, so ::/0 covers both, and ::ffff:0:0/96 is the default of IPv4 alone.
  */
 
 /** Most ports of one prefix. Our choice. */
 #define ROUTE_PORTS_MAX 64
 
 struct route {
-	struct ip_addr prefix;
-	uint8_t prefix_bits; /**< of 128: 96 more than of an IPv4 prefix */
-	uint16_t nb_ports;   /**< at least 1 */
+	struct ip_addr prefix; /**< bits behind the prefix are not looked at */
+	uint8_t prefix_bits;   /**< of 128: 96 more than of an IPv4 prefix */
+	uint16_t nb_ports;     /**< at least 1 */
 	uint16_t ports[ROUTE_PORTS_MAX];
 };
 
 struct routes;
 
-/** @return NULL without memory. */
+/**
+ * @param max  most prefixes, 1 to 2^24.
+ * @return     NULL without memory.
+ */
 struct routes *routes_create(uint32_t max);
+
+/** NULL does nothing. */
 void routes_destroy(struct routes *routes);
 
 bool routes_is_empty(const struct routes *routes);
@@ -40,7 +49,11 @@ int routes_set(struct routes *routes, const struct route *route);
 /** Forget all. Pointers that routes_find gave are void. */
 void routes_clear(struct routes *routes);
 
-/** The longest prefix that covers an address; NULL = none. */
+/**
+ * The longest prefix that covers an address; NULL = none.
+ *
+ * The pointer stays good until routes_clear; what it points to changes if the prefix is set again.
+ */
 const struct route *routes_find(const struct routes *routes, const struct ip_addr *ip);
 
 #endif

@@ -11,7 +11,7 @@
 static int
 order_routes(const void *a, const void *b)
 {
-	const struct route *x = a, *y = b;
+	const struct prefix_dest *x = a, *y = b;
 	int order = memcmp(x->prefix.ip.b, y->prefix.ip.b, sizeof(x->prefix.ip.b));
 
 	if (order == 0)
@@ -20,7 +20,7 @@ order_routes(const void *a, const void *b)
 }
 
 static bool
-is_same_prefix(const struct route *x, const struct route *y)
+is_same_prefix(const struct prefix_dest *x, const struct prefix_dest *y)
 {
 	return x->prefix.bits == y->prefix.bits &&
 	       memcmp(x->prefix.ip.b, y->prefix.ip.b, sizeof(x->prefix.ip.b)) == 0;
@@ -62,12 +62,16 @@ group_prefixes(struct topo *t)
 	const struct topo_map *m = t->map;
 	uint32_t nb_atts = m->nb_attachments;
 
-	for (uint32_t i = 0; i < m->nb_prefixes; i++)
-		t->routes[i] =
-			(struct route){ip_prefix_trim(&m->prefixes[i].prefix), m->prefixes[i].host};
+	for (uint32_t i = 0; i < m->nb_prefixes; i++) {
+		const struct topo_prefix *p = &m->prefixes[i];
+
+		t->routes[i].prefix.ip = ip_addr_trim(&p->prefix.ip, p->prefix.bits);
+		t->routes[i].prefix.bits = p->prefix.bits;
+		t->routes[i].dest = p->host;
+	}
 	qsort(t->routes, m->nb_prefixes, sizeof(t->routes[0]), order_routes);
 	for (uint32_t i = 0, end; i < m->nb_prefixes; i = end) {
-		struct route *r = &t->routes[t->nb_routes++];
+		struct prefix_dest *r = &t->routes[t->nb_routes++];
 		struct dest *d = &t->dests[t->nb_dests];
 		uint32_t host = UINT32_MAX, nb_hosts = 0;
 

@@ -26,7 +26,7 @@ struct dest {
 	uint32_t row;     /* at present; NO_ROW: no attachment is up */
 };
 
-struct route {
+struct prefix_dest {
 	struct ip_prefix prefix;
 	uint32_t dest; /* the host, until the prefix's other hosts are known */
 };
@@ -37,7 +37,7 @@ struct topo {
 	struct dest *dests;                   /* hosts first, by number */
 	uint32_t nb_dests;
 	uint32_t *dest_atts;
-	struct route *routes;
+	struct prefix_dest *routes;
 	uint32_t nb_routes;
 	uint32_t *switch_row; /* of each switch with attachments */
 
