@@ -15,7 +15,7 @@
 void
 rig_init(struct rig *r, uint16_t nb_ports)
 {
-	*r = (struct rig){.nb_pkts = 1024};
+	*r = (struct rig){.nb_pkts = 1024, .room_bytes = 9300};
 	cr_assert_leq(nb_ports, RIG_PORTS_MAX);
 	switch_conf_default(&r->conf);
 	r->conf.nb_ports = nb_ports;
@@ -31,7 +31,7 @@ rig_open(struct rig *r)
 
 	r->conf.ports = r->ports;
 	cr_assert_eq(switch_conf_check(&r->conf, why, sizeof(why)), 0, "%s", why);
-	r->pool = pkt_pool_mem_create(r->nb_pkts, 9300);
+	r->pool = pkt_pool_mem_create(r->nb_pkts, r->room_bytes);
 	r->sw = switch_create(&r->conf, r->pool);
 	cr_assert_not_null(r->sw);
 }

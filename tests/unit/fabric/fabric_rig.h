@@ -19,6 +19,7 @@ struct rig {
 	struct switch_conf conf; /* to be changed before rig_open */
 	struct switch_port_params ports[RIG_PORTS_MAX];
 	uint32_t nb_pkts; /* of the pool */
+	uint32_t room_bytes;
 	struct pkt_pool *pool;
 	struct fabric_switch *sw;
 };
