@@ -35,6 +35,8 @@ pfc_look(struct fabric_switch *sw, struct switch_port *in, uint8_t class)
 uint64_t
 pfc_next_ns(const struct switch_port *port)
 {
+	if (!port->is_up)
+		return NEVER_NS;
 	if (port->news)
 		return 0;
 	return port->asked ? port->refresh_ns : NEVER_NS;
