@@ -81,6 +81,7 @@ lib/client   abi.h     wire.h reliability.h rte_mbuf.h
 lib/verbs    abi.h     wire.h reliability.h rte_mbuf.h
 lib/qp       wire.h    port.h rte_mbuf.h
 lib/nic      wire.h    qp.h port.h rte_mbuf.h
+lib/port     wire.h    qp.h node.h
 lib/fabric   wire.h    port.h qp.h rte_mbuf.h
 lib/stack    qp.h      port.h node.h rte_mbuf.h
 reliability  psn.h     wire.h abi.h port.h rte_mbuf.h
