@@ -21,7 +21,7 @@ struct lb_head {
 	uint64_t deadline_ns; /**< NEVER_NS = none */
 };
 
-/** Most hops of one ECMP group of a switch. */
+/** Most hops of one ECMP group of a switch. Our choice. */
 #define LB_GROUP_MAX 64
 
 /** One next hop to choose from. Host: a path. Switch: an egress port of the ECMP group. */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "ip_addr.h"
+#include "lb.h"
 
 /**
  * @file
@@ -16,8 +17,8 @@
  * into IPv6, so ::/0 covers both, and ::ffff:0:0/96 is the default of IPv4 alone.
  */
 
-/** Most ports of one prefix. Our choice. */
-#define ROUTE_PORTS_MAX 64
+/** Most ports of one prefix. */
+#define ROUTE_PORTS_MAX LB_GROUP_MAX
 
 struct route {
 	struct ip_addr prefix; /**< bits behind the prefix are not looked at */

@@ -603,7 +603,7 @@ some_graph(struct builder *b, struct prng *prng)
 
 Test(topo, in_any_graph_paths_are_shortest_and_a_flood_reaches_each_host_once)
 {
-	uint64_t nb_seeds = getenv("WEFT_TEST_LONG") ? 20000 : 300;
+	uint64_t nb_seeds = getenv("WEFT_TEST_LONG") ? 5000 : 300;
 
 	for (uint64_t seed = 1; seed <= nb_seeds; seed++) {
 		struct prng prng;
