@@ -143,13 +143,8 @@ on_key(void *user, const char *section, const char *name, const char *value)
 }
 
 const struct conf_section *const conf_sections[] = {
-	&conf_daemon_section,
-	&conf_nic_section,
-	&conf_peer_section,
-	&conf_switch_section,
-	&conf_port_section,
-	&conf_engine_section,
-	NULL,
+	&conf_daemon_section, &conf_nic_section,  &conf_peer_section,   &conf_switch_section,
+	&conf_queue_section,  &conf_port_section, &conf_engine_section, NULL,
 };
 
 static const struct conf_section *

@@ -104,8 +104,20 @@ struct conf_switch_numbers {
 /** Of one port of a switch, from its [port PORT]. Tables: conf_port_section.c. */
 struct conf_port_settings {
 	struct fault_params fault;
-	bool has_fault; /**< some fault can happen */
-	uint32_t line;  /**< of the section; 0 = none */
+	struct switch_port_params link; /**< begins as the switch's port_default */
+	bool has_fault;                 /**< some fault can happen */
+	uint32_t line;                  /**< of the section; 0 = none */
+};
+
+/** Static prefixes of one switch. Our choice: a rack's hosts one by one, and some. */
+#define CONF_MAX_ROUTES 1024
+
+/** `route = PREFIX PORT...`. */
+struct conf_route {
+	struct ip_addr prefix;
+	uint32_t prefix_bits; /**< as of a conf_peer */
+	uint32_t line;        /**< of the first of its lines */
+	uint64_t ports;       /**< bit p: port p of the switch */
 };
 
 struct conf_switch {
@@ -114,9 +126,14 @@ struct conf_switch {
 	struct conf_port_settings settings[CONF_MAX_PORTS]; /**< of ports[] */
 	uint32_t nb_ports;
 	bool has_ports;
-	struct switch_conf fabric; /**< its ports and their number are not filled in */
+	struct switch_conf fabric; /**< ports: conf_switch_fabric fills them in */
+	struct switch_queue queue_default;
+	struct switch_port_params port_default;
+	uint32_t queue_lines[QUEUES_NB]; /**< of its [queue NAME/N]; 0 = none */
+	struct conf_route routes[CONF_MAX_ROUTES];
+	uint32_t nb_routes;
 	struct conf_switch_numbers num;
-	uint32_t line;
+	uint32_t line, trim_line, lossless_line;
 };
 
 /** Keys of [daemon] that are numbers. */
@@ -195,6 +212,10 @@ const char *conf_port_kind(const struct conf_port *port);
 /** Collect the ports of a kind, up to max; returns how many. */
 uint32_t conf_ports_of(const struct conf *conf, enum port_kind kind, const struct conf_port **ports,
                        uint32_t max);
+
+/** The switch with its ports, which are written to the array and must live as long. */
+struct switch_conf conf_switch_fabric(const struct conf_switch *sw,
+                                      struct switch_port_params ports[CONF_MAX_PORTS]);
 
 /** Parameters for an engine of this build. */
 const void *conf_params(const struct conf *conf, const struct engine_info *info);

@@ -194,6 +194,7 @@ conf_check(struct conf_reader *r)
 	check_names(r);
 	conf_check_rings(r);
 	conf_check_port_sections(r);
+	conf_check_fabric(r);
 	conf_check_pci(r);
 	check_ips(r);
 	check_macs(r);

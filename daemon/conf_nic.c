@@ -183,7 +183,7 @@ begin_peer(struct conf_reader *r, const char *title)
 		return NULL;
 	}
 	peer = &conf->peers[conf->nb_peers];
-	if (!conf_prefix(r, title, peer))
+	if (!conf_prefix(r, title, &peer->prefix, &peer->prefix_bits))
 		return NULL;
 	for (uint32_t i = 0; i < conf->nb_peers; i++) {
 		const struct conf_peer *p = &conf->peers[i];

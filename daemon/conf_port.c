@@ -152,6 +152,32 @@ conf_port(struct conf_reader *r, const char *text, struct conf_port *port)
 	return false;
 }
 
+/* A port may have a comma in itself: what follows one without a colon of its own belongs to it. */
+char *
+conf_next_port(char *text, char **rest)
+{
+	char *word = strtok_r(text, CONF_BETWEEN, rest);
+
+	while (word && **rest && !strchr(CONF_BETWEEN, **rest)) {
+		size_t len = strcspn(*rest, CONF_BETWEEN);
+
+		if (memchr(*rest, ':', len))
+			break;
+		(*rest)[-1] = ',';
+		strtok_r(NULL, CONF_BETWEEN, rest);
+	}
+	return word;
+}
+
+void
+conf_port_text(const struct conf_port *port, char *text, size_t size)
+{
+	const char *role = port->is_server ? ",server" : ",client";
+
+	snprintf(text, size, "%s:%s%s", conf_port_kind(port), port->arg,
+	         port->kind == PORT_MEMIF ? role : "");
+}
+
 static uint32_t
 collect(const struct conf_port *port, enum port_kind kind, const struct conf_port **ports,
         uint32_t n, uint32_t max)

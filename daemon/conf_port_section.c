@@ -12,6 +12,7 @@ static const struct {
 	size_t offset; /* in struct conf_port_settings */
 } tables[] = {
 	{fault_param_descs, offsetof(struct conf_port_settings, fault)},
+	{switch_port_descs, offsetof(struct conf_port_settings, link)},
 };
 
 #define NB_TABLES (sizeof(tables) / sizeof(tables[0]))
@@ -47,16 +48,6 @@ find_ends(struct conf *conf, const struct conf_port *port, struct end ends[2])
 	return n;
 }
 
-/* As a list of ports has it. */
-static void
-port_text(const struct conf_port *port, char *text, size_t size)
-{
-	const char *role = port->is_server ? ",server" : ",client";
-
-	snprintf(text, size, "%s:%s%s", conf_port_kind(port), port->arg,
-	         port->kind == PORT_MEMIF ? role : "");
-}
-
 static void
 unknown_port(struct conf_reader *r, const char *title)
 {
@@ -68,7 +59,7 @@ unknown_port(struct conf_reader *r, const char *title)
 		const struct conf_switch *sw = &conf->switches[i];
 
 		for (uint32_t p = 0; p < sw->nb_ports; p++) {
-			port_text(&sw->ports[p], text, sizeof(text));
+			conf_port_text(&sw->ports[p], text, sizeof(text));
 			nearest_offer(&near, text);
 			if (near.name == text)
 				near.name = strcpy(best, text);
@@ -82,27 +73,33 @@ static void *
 begin_port(struct conf_reader *r, const char *title)
 {
 	struct conf_port port = {0};
-	struct conf_port_settings *settings;
 	struct end ends[2];
+	uint32_t n;
 
 	if (!conf_port(r, title, &port))
 		return NULL;
-	if (find_ends(r->conf, &port, ends) == 0) {
+	n = find_ends(r->conf, &port, ends);
+	if (n == 0) {
 		/* Not if the switch was skipped, which was told. */
 		if (!r->nb_errors || r->nb_bad_sections <= 1)
 			unknown_port(r, title);
 		return NULL;
 	}
-	settings = ends[0].settings;
-	if (settings->line) {
+	if (ends[0].settings->line) {
 		conf_error(r, r->line, "section [port %s] began at line %u already", title,
-		           settings->line);
+		           ends[0].settings->line);
 		return NULL;
 	}
-	settings->line = r->line;
-	for (size_t i = 0; i < NB_TABLES; i++)
-		conf_add_table(r, tables[i].descs, (char *)settings + tables[i].offset);
-	return settings;
+	/* Its keys set both ends; what it does not say is as each end's switch has it. */
+	for (uint32_t e = 0; e < n; e++) {
+		struct conf_port_settings *settings = ends[e].settings;
+
+		settings->line = r->line;
+		settings->link = ends[e].sw->port_default;
+		for (size_t i = 0; i < NB_TABLES; i++)
+			conf_add_table(r, tables[i].descs, (char *)settings + tables[i].offset);
+	}
+	return ends[0].settings;
 }
 
 static const struct conf_key port_keys[] = {
@@ -117,19 +114,21 @@ const struct conf_section conf_port_section = {"port", "PORT", port_keys, begin_
  * other end once more. The seeds differ, or both directions would suffer alike.
  */
 static void
-share(struct conf_reader *r, const struct end ends[2])
+check_ends(struct conf_reader *r, const struct end ends[2])
 {
-	const struct conf_port_settings *from = ends[0].settings;
-	const struct fault_params received = {.rx = from->fault.rx};
+	const struct conf_port_settings *first = ends[0].settings;
+	const struct fault_params received = {.rx = first->fault.rx};
 
-	if (fault_any(&received)) {
-		conf_error(r, from->line,
+	if (!ends[1].settings->line)
+		conf_error(r, first->line,
+		           "[port]: it must stand behind [switch %s], at line %u, which lists it "
+		           "too",
+		           ends[1].sw->name, ends[1].sw->line);
+	else if (fault_any(&received))
+		conf_error(r, first->line,
 		           "[port]: it joins [switch %s] and [switch %s]: fault_... holds for both "
 		           "directions, and no fault_rx_... is needed",
 		           ends[0].sw->name, ends[1].sw->name);
-		return;
-	}
-	*ends[1].settings = *from;
 	ends[1].settings->fault.seed++;
 }
 
@@ -142,14 +141,17 @@ conf_check_port_sections(struct conf_reader *r)
 		struct conf_switch *sw = &conf->switches[i];
 
 		for (uint32_t p = 0; p < sw->nb_ports; p++) {
+			struct conf_port_settings *settings = &sw->settings[p];
 			struct end ends[2];
 
-			if (!sw->settings[p].line)
+			if (!settings->line) {
+				settings->link = sw->port_default;
 				continue;
-			sw->settings[p].has_fault = fault_any(&sw->settings[p].fault);
+			}
+			settings->has_fault = fault_any(&settings->fault);
 			if (find_ends(conf, &sw->ports[p], ends) == 2 &&
-			    ends[0].settings == &sw->settings[p])
-				share(r, ends);
+			    ends[0].settings == settings)
+				check_ends(r, ends);
 		}
 	}
 }

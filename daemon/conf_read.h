@@ -11,9 +11,10 @@
 
 /*
  * Between the files of the reader: conf.c (lines, sections, keys), conf_text.c (how values are
- * written), conf_port.c (ports), conf_daemon.c, conf_nic.c, conf_switch.c, conf_port_section.c and
- * conf_engine.c (a section each), conf_check.c, conf_rings.c (what the sections mean together) and
- * conf_machine.c (what this machine must have).
+ * written), conf_port.c (ports), conf_daemon.c, conf_nic.c, conf_switch.c, conf_queue.c,
+ * conf_port_section.c and conf_engine.c (a section each), conf_route.c (a key), conf_check.c,
+ * conf_rings.c, conf_fabric.c (what the sections mean together) and conf_machine.c (what this
+ * machine must have).
  */
 
 struct conf_reader;
@@ -39,7 +40,7 @@ struct conf_section {
 };
 
 extern const struct conf_section conf_daemon_section, conf_nic_section, conf_peer_section,
-	conf_switch_section, conf_port_section, conf_engine_section;
+	conf_switch_section, conf_queue_section, conf_port_section, conf_engine_section;
 
 /** All of them; ends with NULL. */
 extern const struct conf_section *const conf_sections[];
@@ -100,12 +101,16 @@ bool conf_defaults(struct conf *conf);
 void conf_daemon_defaults(struct conf_daemon *daemon);
 bool conf_engine_defaults(struct conf *conf);
 
+/** Weight of a queue for header-only packets that no [queue] has said, while reading. */
+#define CONF_WEIGHT_UNSAID (-1.0)
+
 /** Look at the whole, after reading; fill in what follows from it. */
 void conf_check(struct conf_reader *r);
 void conf_check_interfaces(struct conf_reader *r);
 void conf_check_pci(struct conf_reader *r);
 void conf_check_rings(struct conf_reader *r);
 void conf_check_port_sections(struct conf_reader *r);
+void conf_check_fabric(struct conf_reader *r);
 void conf_check_machine(struct conf_reader *r);
 
 /* ---- values; false or NULL after conf_error ---- */
@@ -122,9 +127,15 @@ bool conf_name(struct conf_reader *r, const char *what, const char *text, char n
 /** 10.77.0.1 or fd00::1, as a host may call itself; IPv4 becomes ::ffff:10.77.0.1. */
 bool conf_host_ip(struct conf_reader *r, const char *text, struct ip_addr *ip);
 /** 10.0.0.0/8, fd00::/16, or one address. */
-bool conf_prefix(struct conf_reader *r, const char *text, struct conf_peer *peer);
+bool conf_prefix(struct conf_reader *r, const char *text, struct ip_addr *prefix, uint32_t *bits);
 bool conf_mac(struct conf_reader *r, const char *text, uint8_t mac[6]);
 bool conf_port(struct conf_reader *r, const char *text, struct conf_port *port);
+/** As a list of ports has it. */
+void conf_port_text(const struct conf_port *port, char *text, size_t size);
+/** The next of a list of ports; as strtok_r. */
+char *conf_next_port(char *text, char **rest);
+/** Which port of a switch a word of a list is; -1 after conf_error. */
+int conf_find_port(struct conf_reader *r, const struct conf_switch *sw, const char *text);
 /** For port kinds: the ADDR of pci:ADDR. */
 bool conf_read_pci(struct conf_reader *r, const char *text, struct conf_port *port);
 /** Whether both name the same wire: its two ends, if it has any. */
@@ -135,6 +146,13 @@ void conf_port_defaults(struct conf_port_settings *settings);
 bool conf_port_is_interface(const struct conf_port *port);
 /** Largest IP packet that it can carry. */
 uint32_t conf_port_mtu_max(const struct conf_port *port);
+/** The path MTU that a NIC finds on a link of this MTU. */
+uint32_t conf_path_mtu(uint32_t ip_mtu);
+/** A number from 0 to max, without a unit; false without conf_error. */
+bool conf_small(const char *text, uint32_t max, uint8_t *n);
+/** For conf_switch: `route = PREFIX PORT...`. */
+void conf_read_route(struct conf_reader *r, const struct conf_key *key, void *obj,
+                     const char *value);
 /** An engine of this build. */
 const struct engine_info *conf_engine(struct conf_reader *r, enum conf_engine_kind kind,
                                       const char *name);

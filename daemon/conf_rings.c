@@ -62,8 +62,8 @@ root_of(const uint32_t *joined, uint32_t node)
 }
 
 /* As a NIC finds it: the largest whose longest packet, a WRITE ONLY with immediate, fits. */
-static uint32_t
-path_mtu(uint32_t ip_mtu)
+uint32_t
+conf_path_mtu(uint32_t ip_mtu)
 {
 	const uint32_t headers = IPV6_LEN + UDP_LEN + BTH_LEN + RETH_LEN + IMM_LEN + ICRC_LEN;
 	uint32_t bytes = 4096;
@@ -85,12 +85,12 @@ check_mtus(struct conf_reader *r, const uint32_t *joined)
 			    r->conf->nics[k].num.vlan == nic->num.vlan)
 				first = &r->conf->nics[k];
 		}
-		if (first && path_mtu(first->num.mtu) != path_mtu(nic->num.mtu))
+		if (first && conf_path_mtu(first->num.mtu) != conf_path_mtu(nic->num.mtu))
 			conf_warning(r, nic->line,
 			             "[nic %s] has path MTU %u (mtu %u), and [nic %s], which it "
 			             "reaches, %u (mtu %u)",
-			             nic->name, path_mtu(nic->num.mtu), nic->num.mtu, first->name,
-			             path_mtu(first->num.mtu), first->num.mtu);
+			             nic->name, conf_path_mtu(nic->num.mtu), nic->num.mtu,
+			             first->name, conf_path_mtu(first->num.mtu), first->num.mtu);
 	}
 }
 

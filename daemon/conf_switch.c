@@ -6,23 +6,6 @@
 
 /* The section [switch NAME]. */
 
-/* A port may have a comma in itself: what follows one without a colon of its own belongs to it. */
-static char *
-next_port(char *text, char **rest)
-{
-	char *word = strtok_r(text, CONF_BETWEEN, rest);
-
-	while (word && **rest && !strchr(CONF_BETWEEN, **rest)) {
-		size_t len = strcspn(*rest, CONF_BETWEEN);
-
-		if (memchr(*rest, ':', len))
-			break;
-		(*rest)[-1] = ',';
-		strtok_r(NULL, CONF_BETWEEN, rest);
-	}
-	return word;
-}
-
 static void
 read_ports(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
 {
@@ -32,7 +15,7 @@ read_ports(struct conf_reader *r, const struct conf_key *key, void *obj, const c
 
 	(void)key;
 	snprintf(text, sizeof(text), "%s", value);
-	for (char *word = next_port(text, &rest); word; word = next_port(NULL, &rest)) {
+	for (char *word = conf_next_port(text, &rest); word; word = conf_next_port(NULL, &rest)) {
 		is_empty = false;
 		if (sw->nb_ports == CONF_MAX_PORTS) {
 			conf_error(r, r->line, "more than %d ports", CONF_MAX_PORTS);
@@ -49,8 +32,99 @@ read_ports(struct conf_reader *r, const struct conf_key *key, void *obj, const c
 	sw->has_ports = true;
 }
 
+static void
+read_lb(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
+{
+	struct conf_switch *sw = obj;
+
+	(void)key;
+	if (conf_engine(r, CONF_ENGINE_SWITCH_LB, value))
+		sw->fabric.lb = lb_find(value, LB_SWITCH);
+}
+
+static void
+read_trust(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
+{
+	struct conf_switch *sw = obj;
+
+	if (strcmp(value, "dscp") == 0)
+		sw->fabric.trust = TRUST_DSCP;
+	else if (strcmp(value, "pcp") == 0)
+		sw->fabric.trust = TRUST_PCP;
+	else
+		conf_error(r, r->line, "%s '%s': known are dscp and pcp", key->name, value);
+}
+
+/* A list of CODE:CLASS; the key's argument is the largest code. */
+static void
+read_map(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
+{
+	uint8_t *class_of = (uint8_t *)obj + key->offset;
+	char text[CONF_LINE_MAX], *rest = NULL;
+
+	snprintf(text, sizeof(text), "%s", value);
+	for (char *word = strtok_r(text, CONF_BETWEEN, &rest); word;
+	     word = strtok_r(NULL, CONF_BETWEEN, &rest)) {
+		char *colon = strchr(word, ':');
+		uint8_t code, class;
+
+		if (colon)
+			*colon = '\0';
+		if (!colon || !conf_small(word, (uint32_t)key->arg, &code) ||
+		    !conf_small(colon + 1, QUEUES_NB - 1, &class)) {
+			conf_error(r, r->line, "%s '%s%s%s': pairs such as 3:5, up to %d:%d",
+			           key->name, word, colon ? ":" : "", colon ? colon + 1 : "",
+			           key->arg, QUEUES_NB - 1);
+			return;
+		}
+		class_of[code] = class;
+	}
+}
+
+static void
+read_pfc(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
+{
+	struct conf_switch *sw = obj;
+	char text[CONF_LINE_MAX], *rest = NULL;
+
+	snprintf(text, sizeof(text), "%s", value);
+	for (char *word = strtok_r(text, CONF_BETWEEN, &rest); word;
+	     word = strtok_r(NULL, CONF_BETWEEN, &rest)) {
+		uint8_t class;
+
+		if (!conf_small(word, QUEUES_NB - 1, &class)) {
+			conf_error(r, r->line, "%s '%s': classes from 0 to %d", key->name, word,
+			           QUEUES_NB - 1);
+			return;
+		}
+		sw->fabric.lossless |= (uint8_t)(1u << class);
+	}
+}
+
+static void
+read_trim_queue(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
+{
+	struct conf_switch *sw = obj;
+
+	if (!conf_small(value, QUEUES_NB - 1, &sw->fabric.trim_queue)) {
+		conf_error(r, r->line, "%s '%s': a queue from 0 to %d", key->name, value,
+		           QUEUES_NB - 1);
+		sw->fabric.trim_queue = QUEUE_NONE;
+	}
+}
+
+#define MEMBER(name) offsetof(struct conf_switch, name)
+
 static const struct conf_key switch_keys[] = {
 	{"ports", read_ports, .is_list = true},
+	{"route", conf_read_route, .is_list = true},
+	{"lb", read_lb},
+	{"trust", read_trust},
+	{"dscp_map", read_map, MEMBER(fabric.class_of_dscp), 63, .is_list = true},
+	{"pcp_map", read_map, MEMBER(fabric.class_of_pcp), 7, .is_list = true},
+	{"pfc", read_pfc, .is_list = true, .line_offset = MEMBER(lossless_line)},
+	{"trim_queue", read_trim_queue, .line_offset = MEMBER(trim_line)},
+	{"int", conf_read_yes_no, MEMBER(fabric.has_int)},
 	{NULL},
 };
 
@@ -59,6 +133,20 @@ static const struct param_desc switch_numbers[] = {
          "our choice: that of a NIC"},
 	{NULL},
 };
+
+/* What tells it from others, in other processes too. */
+static void
+derive_ids(struct conf_switch *sw)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+
+	for (const char *p = sw->name; *p; p++)
+		h = (h ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
+	sw->fabric.id = (uint16_t)(h >> 32);
+	sw->fabric.mac[0] = 0x02;
+	for (int i = 1; i < 6; i++)
+		sw->fabric.mac[i] = (uint8_t)(h >> (8 * i));
+}
 
 static void *
 begin_switch(struct conf_reader *r, const char *title)
@@ -84,10 +172,27 @@ begin_switch(struct conf_reader *r, const char *title)
 	sw->line = r->line;
 	switch_conf_default(&sw->fabric);
 	sw->fabric.lb = lb_find("ecmp", LB_SWITCH);
-	conf_add_table(r, switch_param_descs, &sw->fabric.params);
+	derive_ids(sw);
 	param_defaults(switch_numbers, &sw->num);
+	param_defaults(switch_queue_descs, &sw->queue_default);
+	param_defaults(switch_port_descs, &sw->port_default);
+	conf_add_table(r, switch_param_descs, &sw->fabric.params);
 	conf_add_table(r, switch_numbers, &sw->num);
+	conf_add_table(r, switch_queue_descs, &sw->queue_default);
+	conf_add_table(r, switch_port_descs, &sw->port_default);
 	return sw;
 }
 
 const struct conf_section conf_switch_section = {"switch", "NAME", switch_keys, begin_switch};
+
+struct switch_conf
+conf_switch_fabric(const struct conf_switch *sw, struct switch_port_params ports[CONF_MAX_PORTS])
+{
+	struct switch_conf fabric = sw->fabric;
+
+	for (uint32_t p = 0; p < sw->nb_ports; p++)
+		ports[p] = sw->settings[p].link;
+	fabric.nb_ports = (uint16_t)sw->nb_ports;
+	fabric.ports = ports;
+	return fabric;
+}

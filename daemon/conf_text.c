@@ -89,7 +89,7 @@ conf_host_ip(struct conf_reader *r, const char *text, struct ip_addr *ip)
 }
 
 static bool
-parse_prefix(const char *text, struct conf_peer *peer)
+parse_prefix(const char *text, struct ip_addr *prefix, uint32_t *prefix_bits)
 {
 	char addr[64];
 	const char *slash = strchr(text, '/');
@@ -100,7 +100,7 @@ parse_prefix(const char *text, struct conf_peer *peer)
 		return false;
 	memcpy(addr, text, len);
 	addr[len] = '\0';
-	if (!ip_addr_parse(addr, &peer->prefix))
+	if (!ip_addr_parse(addr, prefix))
 		return false;
 	/* One of IPv4 may be written as one of IPv6. */
 	most = strchr(addr, ':') ? 128 : 32;
@@ -114,21 +114,34 @@ parse_prefix(const char *text, struct conf_peer *peer)
 	}
 	if (bits > most)
 		return false;
-	peer->prefix_bits = 128 - most + bits;
-	for (uint32_t i = peer->prefix_bits; i < 128; i++) {
-		if (peer->prefix.b[i / 8] & (0x80 >> i % 8))
+	*prefix_bits = 128 - most + bits;
+	for (uint32_t i = *prefix_bits; i < 128; i++) {
+		if (prefix->b[i / 8] & (0x80 >> i % 8))
 			return false;
 	}
 	return true;
 }
 
 bool
-conf_prefix(struct conf_reader *r, const char *text, struct conf_peer *peer)
+conf_prefix(struct conf_reader *r, const char *text, struct ip_addr *prefix, uint32_t *bits)
 {
-	if (parse_prefix(text, peer))
+	if (parse_prefix(text, prefix, bits))
 		return true;
 	conf_error(r, r->line, "'%s' is not a prefix such as 10.0.0.0/8 or fd00::/16", text);
 	return false;
+}
+
+bool
+conf_small(const char *text, uint32_t max, uint8_t *n)
+{
+	size_t len = strlen(text);
+	unsigned long value;
+
+	if (len == 0 || len > 3 || strspn(text, "0123456789") != len)
+		return false;
+	value = strtoul(text, NULL, 10);
+	*n = (uint8_t)value;
+	return value <= max;
 }
 
 bool

@@ -81,20 +81,38 @@ open_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c,
 }
 
 static int
+add_routes(struct fabric_switch *sw, const struct conf_switch *c)
+{
+	for (uint32_t i = 0; i < c->nb_routes; i++) {
+		const struct conf_route *from = &c->routes[i];
+		struct route route = {.prefix = from->prefix,
+		                      .prefix_bits = (uint8_t)from->prefix_bits};
+		int err;
+
+		for (uint16_t p = 0; p < c->nb_ports; p++)
+			if (from->ports >> p & 1)
+				route.ports[route.nb_ports++] = p;
+		err = routes_set(switch_routes(sw), &route);
+		if (err) {
+			log_error("switch %s: route at line %u: %s", c->name, from->line,
+			          strerror(-err));
+			return err;
+		}
+	}
+	return 0;
+}
+
+static int
 open_switch(struct nodes *nodes, const struct conf *conf, const struct conf_switch *c)
 {
 	uint32_t i = nodes->nb_switches;
 	struct switch_port_params ports[CONF_MAX_PORTS];
-	struct switch_conf fabric = c->fabric;
+	struct switch_conf fabric = conf_switch_fabric(c, ports);
 	struct fabric_switch *sw;
 	const struct port_use use = {
 		.take = KERNEL_TAKE_ALL, .mtu_bytes = c->num.mtu, .pool = nodes->pool};
 	int err;
 
-	for (uint32_t p = 0; p < c->nb_ports; p++)
-		param_defaults(switch_port_descs, &ports[p]);
-	fabric.nb_ports = (uint16_t)c->nb_ports;
-	fabric.ports = ports;
 	fabric.lb_params = conf_params(conf, &fabric.lb->info);
 	sw = switch_create(&fabric, nodes->pool);
 	if (!sw) {
@@ -104,6 +122,9 @@ open_switch(struct nodes *nodes, const struct conf *conf, const struct conf_swit
 	switch_node_init(&nodes->switches[i], sw);
 	nodes->switches[i].node.name = c->name;
 	nodes->nb_switches++;
+	err = add_routes(sw, c);
+	if (err)
+		return err;
 	for (uint32_t p = 0; p < c->nb_ports; p++) {
 		const struct conf_port_settings *s = &c->settings[p];
 

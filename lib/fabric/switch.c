@@ -100,7 +100,7 @@ struct fabric_switch *
 switch_create(const struct switch_conf *conf, struct pkt_pool *pool)
 {
 	struct fabric_switch *sw;
-	uint64_t seeds = conf->params.seed;
+	uint64_t seeds = conf->params.seed ^ (uint64_t)conf->id << 48;
 	char why[256];
 
 	assert(conf->nb_ports >= 1 && conf->nb_ports < FIB_NO_PORT);

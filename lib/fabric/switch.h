@@ -85,7 +85,7 @@ struct switch_conf {
 	uint8_t trim_queue;      /**< for header-only packets; QUEUE_NONE = no trimming */
 	bool has_int;            /**< write telemetry; each rate_bps is one of int.h */
 	uint8_t mac[6];          /**< source of pause frames */
-	uint16_t id;             /**< for path ids of telemetry, with the port: any, best unique */
+	uint16_t id;             /**< for path ids of telemetry and dice: any, best unique */
 	const struct lb_ops *lb; /**< where = LB_SWITCH */
 	const void *lb_params;
 };
@@ -100,6 +100,9 @@ void switch_conf_default(struct switch_conf *conf);
  * @return           0 or -EINVAL.
  */
 int switch_conf_check(const struct switch_conf *conf, char *why, size_t size);
+
+/** What a conf promises to queues and classes of all ports; the rest of the buffer is shared. */
+uint64_t switch_reserved_bytes(const struct switch_conf *conf);
 
 /** Counters of one port. */
 struct switch_port_stats {

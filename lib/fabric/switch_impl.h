@@ -67,9 +67,6 @@ struct fabric_switch {
 /* Static prefixes of one switch. Our choice: a fat tree's hosts. */
 #define SWITCH_ROUTES_MAX 4096
 
-/* What a conf promises to queues and classes of all ports. */
-uint64_t switch_reserved_bytes(const struct switch_conf *conf);
-
 /* ---- admit.c ---- */
 
 /* Decide about a frame that goes out on a port. It is the queue's then, or freed and counted. */

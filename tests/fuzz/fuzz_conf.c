@@ -5,6 +5,7 @@
  *
  * Inputs are lines of the shipped files and words out of place, mutated.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,25 @@
 #include "fuzz.h"
 
 static uint64_t nb_inputs, nb_good;
+
+static void
+check_fabric(const struct conf_switch *sw)
+{
+	uint64_t all = sw->nb_ports == 64 ? UINT64_MAX : (UINT64_C(1) << sw->nb_ports) - 1;
+	struct switch_port_params ports[CONF_MAX_PORTS];
+	struct switch_conf fabric = conf_switch_fabric(sw, ports);
+	char why[256];
+
+	FUZZ_CHECK(switch_conf_check(&fabric, why, sizeof(why)) == 0);
+	FUZZ_CHECK(fabric.lb && fabric.lb->where == LB_SWITCH);
+	for (int i = 0; i < QUEUES_NB; i++)
+		FUZZ_CHECK(fabric.queues[i].weight >= 0 && isfinite(fabric.queues[i].weight));
+	for (int i = 0; i < 64; i++)
+		FUZZ_CHECK(fabric.class_of_dscp[i] < QUEUES_NB);
+	for (uint32_t i = 0; i < sw->nb_routes; i++)
+		FUZZ_CHECK(sw->routes[i].ports != 0 && (sw->routes[i].ports & ~all) == 0 &&
+		           sw->routes[i].prefix_bits <= 128);
+}
 
 /* What the rest of the daemon relies on. */
 static void
@@ -44,6 +64,7 @@ check_conf(const struct conf *conf)
 			           fault->tx.pattern.nb_bits <= 64);
 			FUZZ_CHECK(sw->settings[p].has_fault == fault_any(fault));
 		}
+		check_fabric(sw);
 	}
 }
 

@@ -103,6 +103,7 @@ main(void)
 	print_section(&r, &conf_nic_section, "name");
 	print_section(&r, &conf_peer_section, "10.0.0.0/8");
 	print_section(&r, &conf_switch_section, "name");
+	print_section(&r, &conf_queue_section, "name/0");
 	conf.switches[0].nb_ports = conf_port(&r, "ring:a", &conf.switches[0].ports[0]);
 	print_section(&r, &conf_port_section, "ring:a");
 	for (uint32_t i = 0; i < conf.nb_engines; i++) {

@@ -7,45 +7,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-#include "conf.h"
-
-/* What most rows begin with: 9 lines that are right. */
-#define TWO_NICS                                                                                   \
-	"[nic n0]\n"                                                                               \
-	"port = ring:a\n"                                                                          \
-	"ip = 10.0.0.1\n"                                                                          \
-	"[nic n1]\n"                                                                               \
-	"port = ring:b\n"                                                                          \
-	"ip = 10.0.0.2, fd00::2\n"                                                                 \
-	"[switch s]\n"                                                                             \
-	"ports = ring:a ring:b\n"                                                                  \
-	"# comment\n"
-
-/* The conf of a text, or NULL; what is wrong with it is the caller's to free. */
-static struct conf *
-read_text(const char *text, char **errors)
-{
-	size_t size;
-	FILE *in = fmemopen((void *)text, strlen(text), "r");
-	FILE *out = open_memstream(errors, &size);
-	struct conf *conf = conf_read_stream(in, "dir/t.conf", out);
-
-	fclose(in);
-	fclose(out);
-	return conf;
-}
-
-static struct conf *
-read_good(const char *text)
-{
-	char *errors;
-	struct conf *conf = read_text(text, &errors);
-
-	cr_assert_not_null(conf, "%s", errors);
-	cr_expect_str_empty(errors);
-	free(errors);
-	return conf;
-}
+#include "conf_rig.h"
 
 Test(conf, mistakes_are_told_with_file_line_and_the_nearest_word)
 {
@@ -854,8 +816,14 @@ Test(conf, the_shipped_files_are_good_and_say_the_defaults)
 			                    sizeof(plain->switches[0].fabric.params)),
 			             0, "%s", path);
 		for (uint32_t n = 0; n < conf->nb_switches; n++)
-			cr_expect_eq(memcmp(&conf->switches[n].settings[0].fault,
-			                    &plain->nics[0].fault, sizeof(struct fault_params)),
+			cr_expect_eq(memcmp(&conf->switches[n].settings[0],
+			                    &plain->switches[0].settings[1],
+			                    offsetof(struct conf_port_settings, has_fault)),
+			             0, "%s", path);
+		for (uint32_t n = 0; n < conf->nb_switches; n++)
+			cr_expect_eq(memcmp(conf->switches[n].fabric.queues,
+			                    plain->switches[0].fabric.queues,
+			                    sizeof(plain->switches[0].fabric.queues)),
 			             0, "%s", path);
 		conf_free(conf);
 	}
