@@ -30,6 +30,9 @@ void
 sched_init(struct sched *s, uint64_t now_ns)
 {
 	list_init(&s->groups);
+	list_init(&s->shut);
+	s->closed = 0;
+	s->nb_activated = 0;
 	s->now_tick = now_ns >> SLOT_SHIFT;
 	s->first_tick = UINT64_MAX;
 	memset(s->used, 0, sizeof(s->used));
@@ -40,10 +43,10 @@ sched_init(struct sched *s, uint64_t now_ns)
 void
 sched_group_init(struct sched_group *g)
 {
+	*g = (struct sched_group){.last = NULL};
 	list_init(&g->link);
-	list_init(&g->active);
-	g->deficit = 0;
-	g->last = NULL;
+	for (int i = 0; i < SCHED_CLASSES; i++)
+		list_init(&g->active[i]);
 }
 
 void
@@ -82,8 +85,26 @@ turn_deficit(int32_t deficit, int32_t quantum)
 static void
 drop_if_idle(struct sched_group *g)
 {
-	if (list_is_empty(&g->active))
+	if (!g->active_mask)
 		list_del(&g->link);
+}
+
+/* Classes of a group that may have a turn. */
+static uint32_t
+open_classes(const struct sched *s, const struct sched_group *g)
+{
+	return g->active_mask & ~(uint32_t)s->closed;
+}
+
+/* To the groups that take turns, or to those that can't because their classes are closed. */
+static void
+line_up(struct sched *s, struct sched_group *g)
+{
+	list_del(&g->link);
+	g->is_shut = !open_classes(s, g);
+	if (!g->is_shut)
+		g->deficit = turn_deficit(g->deficit, SCHED_GROUP_QUANTUM_BYTES);
+	list_add_tail(g->is_shut ? &s->shut : &s->groups, &g->link);
 }
 
 static void
@@ -91,11 +112,37 @@ activate(struct sched *s, struct sched_ent *e)
 {
 	struct sched_group *g = e->group;
 
-	list_add_tail(&g->active, &e->link);
-	if (list_is_linked(&g->link))
+	e->order = s->nb_activated++;
+	list_add_tail(&g->active[e->cls], &e->link);
+	g->active_mask |= (uint8_t)(1u << e->cls);
+	if (!list_is_linked(&g->link) || (g->is_shut && !sched_is_closed(s, e)))
+		line_up(s, g);
+}
+
+/* Take an entity out of the list that it is in, if any. */
+static void
+unlink_ent(struct sched_ent *e)
+{
+	struct sched_group *g = e->group;
+
+	list_del(&e->link);
+	if (list_is_empty(&g->active[e->cls]))
+		g->active_mask &= (uint8_t) ~(1u << e->cls);
+}
+
+void
+sched_close(struct sched *s, uint8_t closed)
+{
+	struct list was_shut;
+
+	if (closed == s->closed)
 		return;
-	g->deficit = turn_deficit(g->deficit, SCHED_GROUP_QUANTUM_BYTES);
-	list_add_tail(&s->groups, &g->link);
+	s->closed = closed;
+	/* Groups of classes that are closed now are found when their turn comes. */
+	list_init(&was_shut);
+	list_splice_tail(&was_shut, &s->shut);
+	while (!list_is_empty(&was_shut))
+		line_up(s, container_of(was_shut.next, struct sched_group, link));
 }
 
 static void
@@ -169,8 +216,12 @@ group_in_turn(struct sched *s)
 	for (struct list *first; (first = s->groups.next) != &s->groups;) {
 		struct sched_group *g = container_of(first, struct sched_group, link);
 
-		if (list_is_empty(&g->active)) {
+		if (!g->active_mask) {
 			list_del(&g->link);
+			continue;
+		}
+		if (!open_classes(s, g)) {
+			line_up(s, g);
 			continue;
 		}
 		if (g->deficit > 0)
@@ -191,8 +242,9 @@ sched_next(struct sched *s, uint64_t now_ns)
 
 	turn_calendar(s, now_ns);
 	while ((g = group_in_turn(s))) {
-		struct sched_ent *e = container_of(list_pop(&g->active), struct sched_ent, link);
+		struct sched_ent *e = sched_first(g, open_classes(s, g));
 
+		unlink_ent(e);
 		if (e->next_ns > now_ns) {
 			enqueue(s, e, now_ns); /* in a later round */
 			continue;
@@ -261,7 +313,7 @@ sched_remove(struct sched *s, struct sched_ent *e)
 {
 	struct bitmap used = used_slots(s);
 
-	list_del(&e->link);
+	unlink_ent(e);
 	drop_if_idle(e->group);
 	if (list_is_empty(&s->slots[tick_of(e) % SCHED_SLOTS])) { /* it may have been alone there */
 		bitmap_clear(&used, tick_of(e));
@@ -269,6 +321,21 @@ sched_remove(struct sched *s, struct sched_ent *e)
 	}
 	e->state = SCHED_ENT_IDLE;
 	e->woken = false;
+}
+
+void
+sched_set_class(struct sched *s, struct sched_ent *e, uint8_t cls, uint64_t now_ns)
+{
+	bool is_queued = e->state == SCHED_ENT_QUEUED;
+
+	assert(cls < SCHED_CLASSES);
+	if (cls == e->cls)
+		return;
+	if (is_queued)
+		sched_remove(s, e);
+	e->cls = cls;
+	if (is_queued)
+		enqueue(s, e, now_ns);
 }
 
 uint64_t

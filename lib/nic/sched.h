@@ -16,7 +16,9 @@
  * emptied as a whole when it is due. What lies further ahead than one round is filed again when its
  * slot comes up. Groups (clients of a NIC) with active entities are served in turns by deficit
  * round robin, and so are the entities of a group within its turns: a group's share of the port
- * does not grow with the number of its entities. The scheduler knows no window and no work; its
+ * does not grow with the number of its entities. Each entity is of one of eight classes, and a
+ * class can be closed for a while: its entities keep their places, the others go on, and nothing
+ * has to be done for each entity or again and again. The scheduler knows no window and no work; its
  * user says so:
  *
  *     while (room on the port && (e = sched_next(&s, now_ns))) {
@@ -66,6 +68,9 @@
 /** Slots of the calendar: 4096 of 256 ns make a round of 1.05 ms. */
 #define SCHED_SLOTS 4096
 
+/** Classes of entities. */
+#define SCHED_CLASSES 8
+
 enum sched_state {
 	SCHED_ENT_IDLE,    /**< no work */
 	SCHED_ENT_QUEUED,  /**< waits for its time in the calendar, then for its turn */
@@ -74,10 +79,13 @@ enum sched_state {
 
 /** Senders that share turns, embedded in their owner's struct. Set up by sched_group_init. */
 struct sched_group {
-	struct list link;   /**< in sched.groups, while an entity is active or has its turn */
-	struct list active; /**< entities whose pace allows a packet */
-	int32_t deficit;    /**< cost left of this turn, in bytes; a debt if negative */
-	const struct sched_ent *last; /**< that had a turn; only to be compared */
+	/** In sched.groups, or sched.shut, while an entity is active or has its turn. */
+	struct list link;
+	struct list active[SCHED_CLASSES]; /**< entities whose pace allows a packet, by class */
+	const struct sched_ent *last;      /**< that had a turn; only to be compared */
+	int32_t deficit;     /**< cost left of this turn, in bytes; a debt if negative */
+	uint8_t active_mask; /**< bit per class: has active entities */
+	bool is_shut;        /**< it is in sched.shut */
 };
 
 /** One sender, embedded in its owner's struct. Set up by sched_ent_init. */
@@ -92,13 +100,18 @@ struct sched_ent {
 	int32_t deficit;           /**< bytes left of this turn; a debt if negative */
 	uint8_t state;             /**< enum sched_state */
 	bool woken;                /**< sched_wake came while RUNNING */
+	uint8_t cls;               /**< 0 to SCHED_CLASSES - 1; changed by sched_set_class */
+	uint32_t order;            /**< of becoming active, free running */
 };
 
 /** One port's scheduler. Not to be moved once initialised. */
 struct sched {
-	struct list groups;              /**< in the order of their turns; the first has its own */
-	uint64_t now_tick;               /**< slots up to here were emptied */
-	uint64_t first_tick;             /**< no used slot lies before; UINT64_MAX = none is used */
+	struct list groups;    /**< in the order of their turns; the first has its own */
+	struct list shut;      /**< groups whose active entities are all of closed classes */
+	uint8_t closed;        /**< bit per class: may not send */
+	uint32_t nb_activated; /**< free running */
+	uint64_t now_tick;     /**< slots up to here were emptied */
+	uint64_t first_tick;   /**< no used slot lies before; UINT64_MAX = none is used */
 	uint64_t used[SCHED_SLOTS / 64]; /**< bit per slot: has entities */
 	struct list slots[SCHED_SLOTS];
 };
@@ -108,8 +121,21 @@ void sched_init(struct sched *s, uint64_t now_ns);
 /** Make a group without entities. They must be removed before its memory is freed. */
 void sched_group_init(struct sched_group *g);
 
-/** Make an idle, unpaced entity of a group. It must be removed before its memory is freed. */
+/** Make an idle, unpaced entity of class 0. It must be removed before its memory is freed. */
 void sched_ent_init(struct sched_ent *e, struct sched_group *group);
+
+/** Close these classes, and no others, from now on; bit per class. A turn that runs goes on. */
+void sched_close(struct sched *s, uint8_t closed);
+
+/** Move an entity to a class, wherever it is; behind those of this class if it is active. */
+void sched_set_class(struct sched *s, struct sched_ent *e, uint8_t cls, uint64_t now_ns);
+
+/** Whether an entity may not send because its class is closed. */
+static inline bool
+sched_is_closed(const struct sched *s, const struct sched_ent *e)
+{
+	return s->closed >> e->cls & 1;
+}
 
 /**
  * An entity has work. Nothing happens if it is queued already.
@@ -127,6 +153,25 @@ void sched_wake(struct sched *s, struct sched_ent *e, uint64_t now_ns);
  */
 struct sched_ent *sched_next(struct sched *s, uint64_t now_ns);
 
+/**
+ * The entity of a group that became active first, of these classes, of which at least one has an
+ * active entity.
+ */
+static inline struct sched_ent *
+sched_first(const struct sched_group *g, uint32_t classes)
+{
+	struct sched_ent *first = NULL;
+
+	for (; classes; classes &= classes - 1) {
+		const struct list *active = &g->active[__builtin_ctz(classes)];
+		struct sched_ent *e = container_of(active->next, struct sched_ent, link);
+
+		if (!first || (int32_t)(e->order - first->order) < 0)
+			first = e;
+	}
+	return first;
+}
+
 /** Who probably comes next, to be looked at and no more; NULL if that is not known. */
 static inline struct sched_ent *
 sched_peek(const struct sched *s)
@@ -138,8 +183,7 @@ sched_peek(const struct sched *s)
 		return NULL;
 	/* One entity's turn uses up its group's, more often than not. */
 	g = container_of(next != &s->groups ? next : first, struct sched_group, link);
-	return list_is_empty(&g->active) ? NULL
-	                                 : container_of(g->active.next, struct sched_ent, link);
+	return sched_first(g, g->active_mask & ~(uint32_t)s->closed);
 }
 
 /**
