@@ -70,6 +70,7 @@ struct conf_nic_numbers {
 	uint64_t rate_bps;
 	uint64_t base_rtt_ns;
 	uint32_t window_pkts;
+	uint64_t pfc_watchdog_ns; /**< 0 = none */
 };
 
 struct conf_nic {
@@ -80,6 +81,7 @@ struct conf_nic {
 	uint32_t nb_ips;
 	uint8_t mac[6];
 	bool has_traffic_class;
+	bool pfc;          /**< obey it */
 	bool on_interface; /**< of the kernel: mac, ips and mtu are as that had them */
 	struct conf_nic_numbers num;
 	struct fault_params fault;

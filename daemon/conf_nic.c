@@ -3,6 +3,7 @@
 
 #include "bind.h"
 #include "conf_read.h"
+#include "pause.h"
 
 /* The sections [nic NAME] and [peer PREFIX], whose structs both begin with a conf_bind. */
 
@@ -67,6 +68,8 @@ static const struct param_desc nic_numbers[] = {
          "ns", "our choice"},
 	{"window", PARAM_U32, offsetof(struct conf_nic_numbers, window_pkts), 1024, 1, 1 << 22,
          "pkt", "our choice: a full ring"},
+	{"pfc_watchdog", PARAM_U64, offsetof(struct conf_nic_numbers, pfc_watchdog_ns),
+         PAUSE_WATCHDOG_NS, 0, 10e9, "ns", "our choice"},
 	{NULL},
 };
 
@@ -125,6 +128,7 @@ static const struct conf_key nic_keys[] = {
 	{"ip", read_ip, .is_list = true, .line_offset = offsetof(struct conf_nic, ip_line)},
 	{"mac", read_mac, .line_offset = offsetof(struct conf_nic, mac_line)},
 	{"traffic_class", read_traffic_class},
+	{"pfc", conf_read_yes_no, offsetof(struct conf_nic, pfc)},
 	BIND_KEYS,
 	{NULL},
 };
@@ -152,6 +156,7 @@ begin_nic(struct conf_reader *r, const char *title)
 	conf->nb_nics++;
 	nic->line = r->line;
 	nic->bind.line = r->line;
+	nic->pfc = true;
 	nic->bind.rel = reliability_find("gbn");
 	nic->bind.cc = cc_find("fixed");
 	nic->bind.lb = lb_find("fixed", LB_HOST);

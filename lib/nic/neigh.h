@@ -36,6 +36,8 @@
 /** Questions about a known MAC before it is taken for gone: the first ones to the MAC itself. */
 #define NEIGH_REFRESH_ASKS 5
 #define NEIGH_REFRESH_UNICAST 2
+/** Class of its frames: untagged or of priority 0, as the kernel's own are. */
+#define NEIGH_CLASS 0
 /** Answers that wait for neigh_tx, and answers per NEIGH_ANSWER_NS; more are dropped. Our choice.
  */
 #define NEIGH_ANSWERS_MAX 64

@@ -17,6 +17,7 @@
 #include "engine.h"
 #include "hdr.h"
 #include "roce_filter.h"
+#include "wire.h"
 
 /*
  * In: the kernel writes frames into a ring that we map (TPACKET_V2; version 3 holds frames back for
@@ -315,6 +316,9 @@ set_up(struct af_packet_port *ap, enum kernel_take take)
 {
 	const struct packet_mreq promisc = {.mr_ifindex = (int)ap->kernel.kif.index,
 	                                    .mr_type = PACKET_MR_PROMISC};
+	struct packet_mreq pauses = {.mr_ifindex = (int)ap->kernel.kif.index,
+	                             .mr_type = PACKET_MR_MULTICAST,
+	                             .mr_alen = sizeof(wire_pause_group)};
 	const int version = TPACKET_V2, on = 1;
 	int err;
 
@@ -323,6 +327,9 @@ set_up(struct af_packet_port *ap, enum kernel_take take)
 		err = set(ap->fd, PACKET_IGNORE_OUTGOING, &on, sizeof(on));
 	if (!err && take == KERNEL_TAKE_ALL)
 		err = set(ap->fd, PACKET_ADD_MEMBERSHIP, &promisc, sizeof(promisc));
+	memcpy(pauses.mr_address, wire_pause_group, sizeof(wire_pause_group));
+	if (!err && take == KERNEL_TAKE_ROCE)
+		err = set(ap->fd, PACKET_ADD_MEMBERSHIP, &pauses, sizeof(pauses));
 	if (!err && take == KERNEL_TAKE_ROCE &&
 	    setsockopt(ap->fd, SOL_SOCKET, SO_ATTACH_FILTER, &roce_filter, sizeof(roce_filter)) < 0)
 		err = -errno;

@@ -10,7 +10,8 @@ struct sock_fprog;
  * does on this interface then costs a daemon nothing.
  *
  * Frames to UDP_PORT_ROCE or UDP_PORT_HELLO, over IPv4 (not a fragment) or IPv6 (no extension
- * headers). A VLAN tag is no longer in the frame where this runs: the kernel keeps it beside it.
+ * headers), and MAC control, which pauses are. A VLAN tag is no longer in the frame where this
+ * runs: the kernel keeps it beside it.
  */
 extern const struct sock_fprog roce_filter;
 

@@ -71,6 +71,9 @@ judge_link(struct nic *nic)
 	/* Questions that were asked meanwhile are lost. */
 	if (is_up)
 		neigh_link_up(nic->neigh, nic->now_ns);
+	/* Whoever paused classes is no longer there. */
+	pause_clear(&nic->pause, nic->now_ns);
+	sched_close(&nic->sched, 0);
 	tell(nic, is_up ? SHM_EVENT_PORT_ACTIVE : SHM_EVENT_PORT_ERR);
 }
 

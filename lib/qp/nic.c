@@ -8,6 +8,8 @@
 #include "batch.h"
 #include "hdr.h"
 
+static_assert(SCHED_CLASSES == PAUSE_CLASSES, "the scheduler's classes are those of the link");
+
 /* Resolution of retransmission timers: 2^11 ns. The shortest timeout is 8.192 us. */
 #define WHEEL_SHIFT 11
 
@@ -27,7 +29,9 @@ void
 nic_client_init(struct nic_client *client)
 {
 	sched_group_init(&client->sched);
-	turn_group_init(&client->resp);
+	for (uint32_t i = 0; i < PAUSE_CLASSES; i++)
+		turn_group_init(&client->resp[i]);
+	turn_group_init(&client->cnp);
 	turn_group_init(&client->done);
 }
 
@@ -91,7 +95,10 @@ nic_create(const struct nic_conf *conf, uint64_t now_ns)
 	sched_init(&nic->sched, now_ns);
 	wheel_init(&nic->wheel, now_ns, WHEEL_SHIFT);
 	nic_client_init(&nic->own_client);
-	turns_init(&nic->resp_qps);
+	for (uint32_t i = 0; i < PAUSE_CLASSES; i++)
+		turns_init(&nic->resp_qps[i]);
+	turns_init(&nic->cnp_qps);
+	pause_init(&nic->pause, &nic->stats.pfc, conf->pfc_watchdog_ns);
 	turns_init(&nic->done_qps);
 	nic->batch = batch_create();
 	nic->neigh = neigh_create(&nic->self, conf->pool, NIC_MAX_NEIGHS);

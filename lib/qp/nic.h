@@ -11,6 +11,7 @@
 #include "lb.h"
 #include "list.h"
 #include "neigh.h"
+#include "pause.h"
 #include "pkt.h"
 #include "prng.h"
 #include "reliability.h"
@@ -29,7 +30,7 @@ struct qp;
 /** Why a packet was dropped; each is a counter, none is logged. */
 enum drop {
 	DROP_ICRC,
-	DROP_NOT_ROCE, /**< whole, but neither RoCE, ARP nor ND */
+	DROP_NOT_ROCE, /**< whole, but neither RoCE, ARP, ND nor PFC that is obeyed */
 	DROP_NO_QP,    /**< no such QPN */
 	DROP_QP_TYPE,  /**< opcode of another transport */
 	DROP_QP_STATE, /**< QP not ready to receive */
@@ -68,6 +69,7 @@ struct nic_stats {
 	uint64_t req_remote_invalid_request, req_remote_access_errors;
 	uint64_t resp_local_length_error, resp_remote_access_errors;
 	uint64_t req_cqe_error, req_cqe_flush_error, resp_cqe_error, resp_cqe_flush_error;
+	struct pause_stats pfc;    /**< priority pauses received */
 	uint64_t bad[WIRE_BAD_NB]; /**< by enum wire_bad */
 	uint64_t drop[DROP_NB];
 };
@@ -117,6 +119,8 @@ struct nic_conf {
 	int traffic_class;     /**< overrides the applications' ToS; -1 = theirs */
 	uint8_t ttl;           /**< 0 = the QP's hop limit */
 	uint64_t line_rate_bps;
+	bool obeys_pfc;           /**< pauses of classes by the other end of the link */
+	uint64_t pfc_watchdog_ns; /**< pause.h; 0 = none */
 	uint64_t base_rtt_ns;
 	uint32_t window_pkts; /**< most PSNs a QP has outstanding */
 	uint64_t seed;
@@ -139,7 +143,7 @@ struct nic_conf {
  */
 struct nic_client {
 	struct sched_group sched;
-	struct turn_group resp, done;
+	struct turn_group resp[PAUSE_CLASSES], cnp, done;
 };
 
 void nic_client_init(struct nic_client *client);
@@ -163,7 +167,12 @@ struct nic {
 	struct cc_nic cc_nic;
 	struct prng prng;
 	struct nic_client own_client; /**< of QPs for which no other is named */
-	struct turns resp_qps; /**< QPs with acknowledgements to send, which no pace holds back */
+	struct pause pause;           /**< classes that the other end of the link has paused */
+	/** QPs with acknowledgements to send, which no pace holds back; by class. */
+	struct turns resp_qps[PAUSE_CLASSES];
+	uint8_t resp_mask;     /**< bit per class: has such QPs */
+	uint8_t resp_cls;      /**< whose turn was the last */
+	struct turns cnp_qps;  /**< QPs with a CNP to send */
 	struct turns done_qps; /**< QPs whose sends may be complete once payload is taken */
 	struct pkt_queue loop; /**< frames to the own MAC: received at the next turn */
 	struct batch *batch;   /**< packets, copies and completions of the present burst */

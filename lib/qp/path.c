@@ -19,12 +19,14 @@ lay_out(struct qp *qp, const struct shm_av *av)
 {
 	const struct nic *nic = qp->nic;
 	const struct nic_conf *conf = &nic->conf;
+	uint8_t tos = conf->traffic_class >= 0 ? (uint8_t)conf->traffic_class : av->traffic_class;
+	uint8_t cls = tos_class(tos);
 	struct wire_addr addr = {
 		.dst = qp->peer_ip,
 		.src = qp->own_ip,
-		.vlan_tci = qp->own_vlan,
+		.vlan_tci = (uint16_t)(cls << 13 | qp->own_vlan),
 		.has_vlan = qp->own_vlan != 0,
-		.tos = conf->traffic_class >= 0 ? (uint8_t)conf->traffic_class : av->traffic_class,
+		.tos = tos,
 		.ttl = conf->ttl ? conf->ttl : av->hop_limit,
 		.flow_label = av->flow_label,
 	};
@@ -34,6 +36,8 @@ lay_out(struct qp *qp, const struct shm_av *av)
 	memcpy(addr.dmac, qp->neigh->mac, sizeof(addr.dmac));
 	memcpy(addr.smac, nic->self.mac, sizeof(addr.smac));
 	wire_path_init(&qp->path, &addr);
+	if (cls != qp->sched.cls)
+		qp_set_class(qp, cls);
 	qp->path_to_self = !memcmp(addr.dmac, addr.smac, sizeof(addr.dmac));
 	qp->neigh_generation = qp->neigh->generation;
 }

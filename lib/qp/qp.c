@@ -37,7 +37,7 @@ reset(struct qp *qp)
 	qp->comm_est = false;
 	qp->msn = qp->rx_op = 0;
 	qp->is_spoilt = false;
-	qp->rx_skip = qp->rnr_sent = qp->cnp_due = false;
+	qp->rx_skip = qp->rnr_sent = false;
 	memset(&qp->error, 0, sizeof(qp->error));
 	memset(&qp->counts, 0, sizeof(qp->counts));
 }
@@ -97,6 +97,7 @@ qp_create(struct nic *nic, const struct qp_init *init)
 	                     0};
 	sched_ent_init(&qp->sched, init->client ? &init->client->sched : &nic->own_client.sched);
 	list_init(&qp->resp_link);
+	list_init(&qp->cnp_link);
 	list_init(&qp->done_link);
 	wheel_timer_init(&qp->timer);
 	do
@@ -119,13 +120,38 @@ no_qp:
 	return NULL;
 }
 
+/* It answers nothing, for now. */
+static void
+hush(struct qp *qp)
+{
+	struct nic *nic = qp->nic;
+	uint8_t cls = qp->sched.cls;
+
+	turns_del(&qp_client(qp)->resp[cls], &qp->resp_link);
+	if (turns_is_empty(&nic->resp_qps[cls]))
+		nic->resp_mask &= (uint8_t) ~(1u << cls);
+}
+
+void
+qp_set_class(struct qp *qp, uint8_t cls)
+{
+	struct nic *nic = qp->nic;
+	bool answers = list_is_linked(&qp->resp_link);
+
+	hush(qp);
+	sched_set_class(&nic->sched, &qp->sched, cls, nic->now_ns);
+	if (answers)
+		qp_respond(qp);
+}
+
 /* Its engines' states are cleared or freed next. */
 static void
 stop(struct qp *qp)
 {
 	nic_add_engine_stats(qp, qp->nic->ended_stats);
 	sched_remove(&qp->nic->sched, &qp->sched);
-	turns_del(&qp_client(qp)->resp, &qp->resp_link);
+	hush(qp);
+	turns_del(&qp_client(qp)->cnp, &qp->cnp_link);
 	turns_del(&qp_client(qp)->done, &qp->done_link);
 	wheel_cancel(&qp->nic->wheel, &qp->timer);
 	path_drop(qp);

@@ -145,7 +145,6 @@ struct qp {
 	bool comm_est;       /**< the event was raised */
 	bool drained_told;   /**< SQD: the event was raised */
 	bool resp_turn;      /**< READ responses and requests take turns */
-	bool cnp_due;        /**< a CNP waits to be sent */
 	bool has_path;       /**< path and neigh are set */
 	bool path_to_self;   /**< the next hop's MAC is the own one */
 	uint8_t ecn;         /**< of data, enum ip_ecn */
@@ -172,7 +171,8 @@ struct qp {
 	uint16_t own_vlan; /**< VLAN ID of own_ip; 0 = untagged */
 
 	/* responder */
-	struct list resp_link; /**< in nic.resp_qps, of its client's group */
+	struct list resp_link; /**< in nic.resp_qps of its class, of its client's group */
+	struct list cnp_link;  /**< in nic.cnp_qps, of its client's group */
 	struct cq *recv_cq;
 	struct srq *srq;
 	struct wq rq;
@@ -194,7 +194,7 @@ struct qp {
 
 	/* requester */
 	struct rel_qp rel_qp;
-	struct sched_ent sched; /**< with work to send */
+	struct sched_ent sched; /**< with work to send; its class is that of all but CNPs */
 	struct wheel_timer timer;
 	struct list done_link; /**< in nic.done_qps, of its client's group */
 	struct cq *send_cq;
@@ -278,7 +278,17 @@ qp_client(const struct qp *qp)
 static inline void
 qp_respond(struct qp *qp)
 {
-	turns_add(&qp->nic->resp_qps, &qp_client(qp)->resp, &qp->resp_link);
+	uint8_t cls = qp->sched.cls;
+
+	turns_add(&qp->nic->resp_qps[cls], &qp_client(qp)->resp[cls], &qp->resp_link);
+	qp->nic->resp_mask |= (uint8_t)(1u << cls);
+}
+
+/** It has a CNP to send. */
+static inline void
+qp_notify(struct qp *qp)
+{
+	turns_add(&qp->nic->cnp_qps, &qp_client(qp)->cnp, &qp->cnp_link);
 }
 
 /** What a QP's memory is asked for beforehand for. */
@@ -333,6 +343,9 @@ struct qp_init {
 	uint64_t cookie;
 	void *owner;
 };
+
+/** From now on its packets are of this class; those that wait change theirs. */
+void qp_set_class(struct qp *qp, uint8_t cls);
 
 /* ---- control: called between two bursts, on the NIC's thread ---- */
 

@@ -321,6 +321,10 @@ req_tx(struct qp *qp, uint64_t rate_bps, uint64_t now_ns)
 		aim(qp, now_ns);
 	if (wait_for_neigh(qp, now_ns))
 		return 0;
+	if (sched_is_closed(&qp->nic->sched, &qp->sched)) { /* the class of this path is another */
+		sched_wake(&qp->nic->sched, &qp->sched, now_ns);
+		return 0;
+	}
 	if (!qp->rel_ops->tx_next(qp->rel, now_ns, &tx))
 		return 0;
 	return plan(qp, &tx, rate_bps, now_ns);

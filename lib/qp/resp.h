@@ -51,8 +51,11 @@ resp_is_read(const struct qp *qp)
 	       qp->fifo[qp->fifo_head % RESP_FIFO_LEN].kind == RESP_READ;
 }
 
-/** Plan the ACK, NAK or atomic response at the queue's head, and a CNP if one is due. */
+/** Plan the ACK, NAK or atomic response at the queue's head. */
 void resp_tx_ack(struct qp *qp);
+
+/** Plan a CNP. */
+void resp_tx_cnp(struct qp *qp);
 
 /** Plan the next packet of the READ response at the queue's head; returns its bytes, 0 = none. */
 uint32_t resp_tx_read(struct qp *qp);

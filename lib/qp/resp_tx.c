@@ -19,17 +19,20 @@ begin(const struct qp *qp, struct wire_pkt *w, uint8_t opcode, uint64_t psn)
 	};
 }
 
-static void
-tx_cnp(struct qp *qp)
+void
+resp_tx_cnp(struct qp *qp)
 {
 	struct wire_pkt w;
+	struct out_pkt *o;
 
-	qp->cnp_due = false;
 	begin(qp, &w, OP_CNP, 0);
 	w.mig_req = false;
 	w.becn = true;
-	if (path_plan(qp, &w, path_sport(qp), 0))
-		qp->nic->stats.np_cnp_sent++;
+	o = path_plan(qp, &w, path_sport(qp), 0);
+	if (!o)
+		return;
+	wire_set_tos(o->pkt->data, &qp->path, CNP_TOS);
+	qp->nic->stats.np_cnp_sent++;
 }
 
 void
@@ -38,10 +41,6 @@ resp_tx_ack(struct qp *qp)
 	const struct resp *r;
 	struct wire_pkt w;
 
-	if (qp->cnp_due) {
-		tx_cnp(qp);
-		return;
-	}
 	assert(resp_is_ack(qp));
 	r = &qp->fifo[qp->fifo_head++ % RESP_FIFO_LEN];
 	begin(qp, &w, r->kind == RESP_ATOMIC ? OP_ATOMIC_ACK : OP_ACK, r->psn);

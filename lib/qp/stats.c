@@ -48,6 +48,7 @@ const struct stat_desc nic_stat_descs[] = {
 	STAT(req_cqe_flush_error),
 	STAT(resp_cqe_error),
 	STAT(resp_cqe_flush_error),
+	PAUSE_STAT_ROWS(struct nic_stats, pfc),
 	BAD("rx_bad_short", WIRE_BAD_SHORT),
 	BAD("rx_bad_ip", WIRE_BAD_IP),
 	BAD("rx_bad_udp", WIRE_BAD_UDP),

@@ -82,8 +82,7 @@ notice_ecn(struct qp *qp, const struct wire_pkt *w, uint32_t bytes, uint64_t now
 	rx = (struct cc_rx){.bytes = bytes, .ce = ce};
 	if (qp->cc_ops->on_rx(qp->cc, &rx, now_ns) != CC_FEEDBACK_CNP)
 		return;
-	qp->cnp_due = true;
-	qp_respond(qp);
+	qp_notify(qp);
 }
 
 static void
@@ -150,6 +149,26 @@ for_us(const struct nic *nic, const uint8_t *dmac)
 	return (dmac[0] & 1) || !memcmp(dmac, nic->self.mac, 6);
 }
 
+/* The other end of the link wants some classes to wait. */
+static void
+rx_pfc(struct nic *nic, const struct pkt *p, uint64_t now_ns)
+{
+	struct wire_pfc pfc;
+
+	bool is_for_us = !memcmp(p->data, wire_pause_group, sizeof(wire_pause_group)) ||
+	                 !memcmp(p->data, nic->self.mac, sizeof(nic->self.mac));
+
+	if (!nic->conf.obeys_pfc || !is_for_us || !wire_parse_pfc(p->data, p->len, &pfc)) {
+		nic_drop(nic, DROP_NOT_ROCE);
+		return;
+	}
+	for (uint32_t i = 0; i < PAUSE_CLASSES; i++)
+		if (pfc.classes >> i & 1)
+			pause_receive(&nic->pause, i,
+			              pause_quanta_ns(pfc.time_quanta[i], nic->conf.line_rate_bps),
+			              now_ns);
+}
+
 /* Everything but RoCE; those packets are judged in a second pass. */
 static void
 rx_other(struct nic *nic, const struct pkt *p, enum wire_kind kind, enum wire_bad bad,
@@ -163,6 +182,8 @@ rx_other(struct nic *nic, const struct pkt *p, enum wire_kind kind, enum wire_ba
 		neigh_rx(nic->neigh, p->data, p->len, now_ns);
 		break;
 	case WIRE_PFC:
+		rx_pfc(nic, p, now_ns);
+		break;
 	case WIRE_OTHER:
 		nic_drop(nic, DROP_NOT_ROCE);
 		break;

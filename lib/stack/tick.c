@@ -41,15 +41,20 @@ stack_tick(struct nic *nic, uint64_t now_ns)
 uint64_t
 stack_next_ns(const struct nic *nic)
 {
+	uint8_t closed = nic->sched.closed;
+	/* What is of a paused class waits for the pause to end, and not for a turn. */
 	uint64_t next[] = {
 		sched_next_ns(&nic->sched),
 		wheel_next_ns(&nic->wheel),
-		neigh_next_ns(nic->neigh),
+		closed >> NEIGH_CLASS & 1 ? NEVER_NS : neigh_next_ns(nic->neigh),
+		pause_next_ns(&nic->pause),
 		nic->trim_ns,
 	};
 	uint64_t min = NEVER_NS;
 
-	if (!turns_is_empty(&nic->resp_qps) || !turns_is_empty(&nic->done_qps) || nic->loop.nb_pkts)
+	if ((nic->resp_mask & ~closed) || !turns_is_empty(&nic->done_qps) || nic->loop.nb_pkts)
+		return 0;
+	if (!turns_is_empty(&nic->cnp_qps) && !(closed >> tos_class(CNP_TOS) & 1))
 		return 0;
 	for (uint32_t i = 0; i < sizeof(next) / sizeof(next[0]); i++)
 		min = next[i] < min ? next[i] : min;

@@ -8,7 +8,11 @@
 #include "resp.h"
 #include "wr.h"
 
-/* The way out: answers first, then whoever's turn it is; then payload is gathered for all. */
+/*
+ * The way out: answers first, then whoever's turn it is; then payload is gathered for all. What is
+ * of a class that the other end of the link has paused stays where it is, and holds up nothing
+ * else.
+ */
 
 /* Questions and answers about neighbours in a turn: many of them hold up no data. Our choice. */
 #define NEIGH_TURN_PKTS 4
@@ -19,18 +23,55 @@ room(const struct nic *nic, uint32_t max)
 	return nic->batch->nb_planned < max && batch_out_fits(nic->batch, nic->conf.pool);
 }
 
-/* Acknowledgements wait for no pace: they let the peer go on. Clients take turns, and their QPs. */
+static bool
+is_paused(const struct nic *nic, uint8_t cls)
+{
+	return nic->sched.closed >> cls & 1;
+}
+
+/* They are to slow down the peer before anything else. */
+static void
+plan_cnps(struct nic *nic, uint32_t max)
+{
+	while (room(nic, max) && !turns_is_empty(&nic->cnp_qps)) {
+		struct qp *qp = container_of(turns_pop(&nic->cnp_qps), struct qp, cnp_link);
+
+		nic->batch->nb_planned++;
+		resp_tx_cnp(qp);
+	}
+}
+
+/* Who may answer: classes take turns, in them clients, and their QPs; NULL = nobody. */
+static struct qp *
+next_to_answer(struct nic *nic)
+{
+	uint32_t open = nic->resp_mask & ~(uint32_t)nic->sched.closed;
+	uint32_t later = open & ~((2u << nic->resp_cls) - 1);
+	struct turns *turns;
+	struct list *link;
+
+	if (!open)
+		return NULL;
+	nic->resp_cls = (uint8_t)__builtin_ctz(later ? later : open);
+	turns = &nic->resp_qps[nic->resp_cls];
+	link = turns_pop(turns);
+	if (turns_is_empty(turns))
+		nic->resp_mask &= (uint8_t) ~(1u << nic->resp_cls);
+	return container_of(link, struct qp, resp_link);
+}
+
+/* Acknowledgements wait for no pace: they let the peer go on. */
 static void
 plan_acks(struct nic *nic, uint32_t max)
 {
-	while (room(nic, max) && !turns_is_empty(&nic->resp_qps)) {
-		struct qp *qp = container_of(turns_pop(&nic->resp_qps), struct qp, resp_link);
+	struct qp *qp;
 
-		if (!qp->cnp_due && !resp_is_ack(qp))
+	while (room(nic, max) && (qp = next_to_answer(nic))) {
+		if (!resp_is_ack(qp))
 			continue;
 		nic->batch->nb_planned++;
 		resp_tx_ack(qp);
-		if (qp->cnp_due || resp_is_ack(qp))
+		if (resp_is_ack(qp))
 			qp_respond(qp);
 		else if (resp_is_read(qp))
 			sched_wake(&nic->sched, &qp->sched, nic->now_ns);
@@ -87,13 +128,15 @@ plan_turns(struct nic *nic, uint32_t max, uint64_t now_ns)
 	}
 }
 
-/* Questions and answers about neighbours; on a link that is down they are lost. */
+/* Questions and answers about neighbours, of class 0; on a link that is down they are lost. */
 static uint32_t
 send_neigh(struct nic *nic, struct pkt **pkts, uint32_t max, uint64_t now_ns)
 {
-	uint32_t n =
-		neigh_tx(nic->neigh, pkts, max < NEIGH_TURN_PKTS ? max : NEIGH_TURN_PKTS, now_ns);
+	uint32_t n;
 
+	if (is_paused(nic, NEIGH_CLASS))
+		return 0;
+	n = neigh_tx(nic->neigh, pkts, max < NEIGH_TURN_PKTS ? max : NEIGH_TURN_PKTS, now_ns);
 	if (!nic->is_up) {
 		pkt_free(pkts, n);
 		nic->stats.drop[DROP_LINK] += n;
@@ -113,7 +156,10 @@ stack_tx(struct nic *nic, struct pkt **pkts, uint32_t max, uint64_t now_ns)
 	if (max > STACK_BURST)
 		max = STACK_BURST;
 	nic->batch->nb_planned = 0;
+	sched_close(&nic->sched, pause_mask(&nic->pause, now_ns));
 	n = send_neigh(nic, pkts, max, now_ns);
+	if (!is_paused(nic, tos_class(CNP_TOS)))
+		plan_cnps(nic, max - n);
 	plan_acks(nic, max - n);
 	plan_turns(nic, max - n, now_ns);
 	n += batch_flush_out(nic, pkts + n);

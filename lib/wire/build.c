@@ -215,6 +215,22 @@ wire_build(uint8_t *buf, struct wire_path *path, const struct wire_pkt *w, uint1
 	return path->len + BTH_LEN + op->ext_len;
 }
 
+void
+wire_set_tos(uint8_t *frame, const struct wire_path *path, uint8_t tos)
+{
+	uint8_t *ip = frame + path->l3_off;
+	uint16_t old = get_be16(ip);
+
+	if (path->ipv6) {
+		put_be16(ip, (uint16_t)((old & 0xf00f) | tos << 4));
+	} else {
+		put_be16(ip, (uint16_t)((old & 0xff00) | tos));
+		put_be16(ip + 10, csum_adjust(get_be16(ip + 10), old, get_be16(ip)));
+	}
+	if (path->l3_off > ETH_LEN)
+		frame[ETH_LEN] = (uint8_t)((frame[ETH_LEN] & 0x1f) | tos_class(tos) << 5);
+}
+
 uint32_t
 wire_end(uint8_t *end, uint32_t payload_len, uint32_t crc)
 {

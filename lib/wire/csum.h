@@ -13,4 +13,11 @@ csum_fold(uint32_t sum)
 	return (uint16_t)(sum + (sum >> 16));
 }
 
+/** A header checksum after one of its words has changed. Source: RFC 1624, equation 3. */
+static inline uint16_t
+csum_adjust(uint16_t checksum, uint16_t old, uint16_t now)
+{
+	return (uint16_t)~csum_fold((uint32_t)(uint16_t)~checksum + (uint16_t)~old + now);
+}
+
 #endif

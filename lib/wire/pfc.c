@@ -10,7 +10,7 @@
 #define PFC_OFF_TIMES (ETH_LEN + 4)
 #define PFC_LEN (PFC_OFF_TIMES + 8 * 2)
 
-static const uint8_t pfc_dmac[6] = {0x01, 0x80, 0xc2, 0x00, 0x00, 0x01};
+const uint8_t wire_pause_group[6] = {0x01, 0x80, 0xc2, 0x00, 0x00, 0x01};
 
 bool
 wire_parse_pfc(const uint8_t *frame, uint32_t len, struct wire_pfc *pfc)
@@ -28,7 +28,7 @@ void
 wire_build_pfc(uint8_t buf[WIRE_PFC_LEN], const uint8_t smac[6], const struct wire_pfc *pfc)
 {
 	memset(buf, 0, WIRE_PFC_LEN);
-	memcpy(buf, pfc_dmac, sizeof(pfc_dmac));
+	memcpy(buf, wire_pause_group, sizeof(wire_pause_group));
 	memcpy(buf + 6, smac, 6);
 	put_be16(buf + 12, ETH_TYPE_MAC_CONTROL);
 	put_be16(buf + PFC_OFF_OPCODE, PFC_OPCODE);

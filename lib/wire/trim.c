@@ -42,27 +42,19 @@ wire_udp_checksum(const uint8_t *l3, bool ipv6, uint32_t udp_len)
 	return sum ? (uint16_t)sum : 0xffff;
 }
 
-/* RFC 1624, equation 3: what changes is taken out of the sum and what it becomes put in. */
-static uint16_t
-adjust_checksum(uint16_t checksum, const uint16_t old[2], const uint16_t new[2])
+/* Put a word that the header checksum covers. */
+static void
+put_summed(uint8_t *ip, uint32_t off, uint16_t word)
 {
-	uint32_t sum = (uint16_t)~checksum;
-
-	for (uint32_t i = 0; i < 2; i++)
-		sum += (uint16_t)~old[i] + (uint32_t) new[i];
-	return (uint16_t)~csum_fold(sum);
+	put_be16(ip + 10, csum_adjust(get_be16(ip + 10), get_be16(ip + off), word));
+	put_be16(ip + off, word);
 }
 
 static void
 trim_ipv4(uint8_t *ip)
 {
-	uint16_t old[2] = {get_be16(ip), get_be16(ip + 2)};
-	uint16_t new[2] = {old[0] | DCP_HEADER_ONLY << DCP_TAG_SHIFT,
-	                   IPV4_LEN + WEFT_HEADER_ONLY_UDP_LEN};
-
-	put_be16(ip, new[0]);
-	put_be16(ip + 2, new[1]);
-	put_be16(ip + 10, adjust_checksum(get_be16(ip + 10), old, new));
+	put_summed(ip, 0, get_be16(ip) | DCP_HEADER_ONLY << DCP_TAG_SHIFT);
+	put_summed(ip, 2, IPV4_LEN + WEFT_HEADER_ONLY_UDP_LEN);
 }
 
 static void

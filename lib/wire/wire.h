@@ -34,6 +34,22 @@ enum aeth_syndrome {
 	AETH_VALUE_MASK = 0x1f,
 };
 
+/**
+ * Type of service of CNPs, whatever their QP's: they tell of congestion, so they do not wait in it.
+ * Source: the default of ConnectX NICs, DSCP 48.
+ */
+#define CNP_TOS 0xc0
+
+/**
+ * The PFC class and VLAN priority of a packet: the upper three bits of its type of service, as
+ * switches that trust DSCP map them by default. Source: RFC 2474, 4.2.2 (class selectors).
+ */
+static inline uint8_t
+tos_class(uint8_t tos)
+{
+	return tos >> 5;
+}
+
 /** The low two bits of the ToS byte or traffic class. Source: RFC 3168, section 5. */
 enum ip_ecn { ECN_NOT_ECT, ECN_ECT1, ECN_ECT0, ECN_CE };
 #define IP_ECN_MASK 3
@@ -146,7 +162,7 @@ struct wire_path {
 struct wire_addr {
 	uint8_t dmac[6], smac[6];
 	struct ip_addr dst, src; /**< both IPv4-mapped or neither */
-	uint16_t vlan_tci;
+	uint16_t vlan_tci;       /**< priority (PCP) 3, drop eligible 1, VLAN ID 12 bits */
 	bool has_vlan;
 	uint8_t tos; /**< without ECN bits: build adds them */
 	uint8_t ttl;
@@ -176,6 +192,12 @@ uint32_t wire_build(uint8_t *buf, struct wire_path *path, const struct wire_pkt 
                     uint16_t udp_sport, uint8_t ecn, uint32_t *crc);
 
 /**
+ * Change the type of service in a frame that wire_build wrote, and the priority in its VLAN tag.
+ * The ICRC covers neither.
+ */
+void wire_set_tos(uint8_t *frame, const struct wire_path *path, uint8_t tos);
+
+/**
  * Close a packet behind its payload: pad to four bytes, then the ICRC.
  *
  * @param end          first byte behind the payload; room for 7 bytes.
@@ -190,6 +212,8 @@ struct wire_pfc {
 	uint8_t classes;
 	uint16_t time_quanta[8]; /**< 512 bit times of the link each */
 };
+/** Where such frames go; never forwarded. Source: IEEE 802.1Q, table 8-1. */
+extern const uint8_t wire_pause_group[6];
 /** Read a WIRE_PFC frame; false if it is cut short or not a PFC opcode. */
 bool wire_parse_pfc(const uint8_t *frame, uint32_t len, struct wire_pfc *pfc);
 /** A frame of the least length, without FCS. */

@@ -39,7 +39,7 @@ look_at_qp(struct judge_qp *out, const struct app_qp *a)
 	out->nb_cqes = a->scq.cq->tail + a->rcq.cq->tail;
 	out->nb_rnr = qp->nb_rnr;
 	out->have_recv = qp->recv;
-	out->cnp_due = qp->cnp_due;
+	out->cnp_due = list_is_linked(&qp->cnp_link);
 	out->comm_est = qp->comm_est;
 }
 

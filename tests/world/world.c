@@ -96,7 +96,10 @@ open_nic(struct world *w, int side)
 		.ips = ips,
 		.nb_ips = 2,
 		.ip_mtu_bytes = 4200,
-		.traffic_class = -1,
+		.vlan = w->conf.vlan,
+		.traffic_class = w->conf.traffic_class ? *w->conf.traffic_class : -1,
+		.obeys_pfc = !w->conf.ignores_pfc,
+		.pfc_watchdog_ns = PAUSE_WATCHDOG_NS,
 		.line_rate_bps = UINT64_C(100000000000),
 		.base_rtt_ns = 10000,
 		.window_pkts = w->conf.window_pkts,
@@ -195,4 +198,20 @@ world_run(struct world *w, uint64_t turns)
 {
 	while (turns--)
 		world_step(w);
+}
+
+void
+world_pause(struct world *w, int side, uint8_t classes, uint16_t quanta)
+{
+	static const uint8_t smac[6] = {2, 0, 0, 0, 0, 9};
+	struct wire_pfc pfc = {.classes = classes};
+	struct pkt *pkt;
+	uint32_t n = w->pool->alloc(w->pool, &pkt, 1);
+
+	assert(n == 1);
+	for (int i = 0; i < 8; i++)
+		pfc.time_quanta[i] = quanta;
+	wire_build_pfc(pkt->data, smac, &pfc);
+	pkt->len = 60;
+	stack_rx(w->nic[side], &pkt, 1, w->now_ns);
 }

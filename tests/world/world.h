@@ -19,13 +19,16 @@
  */
 
 struct world_conf {
-	uint32_t nb_pkts;          /**< of the pool; 0 = 4096 */
-	uint32_t depth;            /**< frames on their way each direction; 0 = 1024 */
-	uint64_t step_ns;          /**< of the fake clock per turn; 0 = 1000 */
-	uint32_t window_pkts;      /**< 0 = 256 */
-	bool ipv6;                 /**< use the GIDs of IPv6 addresses */
-	struct fault_params fault; /**< on side 0's port; all zero = none */
-	uint64_t rate_bps;         /**< parameter of cc fixed; 0 = line rate */
+	uint32_t nb_pkts;             /**< of the pool; 0 = 4096 */
+	uint32_t depth;               /**< frames on their way each direction; 0 = 1024 */
+	uint64_t step_ns;             /**< of the fake clock per turn; 0 = 1000 */
+	uint32_t window_pkts;         /**< 0 = 256 */
+	bool ipv6;                    /**< use the GIDs of IPv6 addresses */
+	struct fault_params fault;    /**< on side 0's port; all zero = none */
+	uint64_t rate_bps;            /**< parameter of cc fixed; 0 = line rate */
+	uint16_t vlan;                /**< of all addresses; 0 = untagged */
+	const uint8_t *traffic_class; /**< of both NICs; NULL = the applications' */
+	bool ignores_pfc;
 	void (*tap)(void *arg, const struct pkt *pkt); /**< sees every frame that arrives */
 	void *tap_arg;
 };
@@ -64,6 +67,9 @@ void world_spoil(struct world *w, const struct fault_params *fault);
 void world_step(struct world *w);
 /** So many turns. */
 void world_run(struct world *w, uint64_t turns);
+
+/** A PFC frame comes to a side: these classes pause for so many quanta, 0 = go on. */
+void world_pause(struct world *w, int side, uint8_t classes, uint16_t quanta);
 
 /* Applications: what lib/local has, with several entries, inline data and shared queues besides. */
 

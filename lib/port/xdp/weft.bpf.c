@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the kernel runs for every frame that arrives on the interface of an `af_xdp:` port, before
- * it handles the frame itself: RoCE and HELLO go to the port's socket, everything else on its way.
- * Compiled by clang for the BPF virtual machine and loaded by xdp_prog.c.
+ * it handles the frame itself: RoCE, HELLO and pauses go to the port's socket, everything else on
+ * its way. Compiled by clang for the BPF virtual machine and loaded by xdp_prog.c.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -53,6 +53,8 @@ is_ours(const void *frame, const void *end)
 	if (next > end)
 		return 0;
 	type = eth->h_proto;
+	if (type == bpf_htons(ETH_P_PAUSE)) /* all MAC control; the kernel has no use for it */
+		return 1;
 	if (type == bpf_htons(ETH_P_8021Q)) {
 		const struct vlan_tag *tag = next;
 

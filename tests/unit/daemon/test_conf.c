@@ -162,6 +162,8 @@ Test(conf, mistakes_of_a_nic)
 		{"rate = 25G;slow", "rate = 25G;slow: not a rate (unit K, M, G or T, in bit/s)"},
 		{"base_rtt = 5", "base_rtt = 5: needs a unit of time (ns, us, ms, s, min)"},
 		{"vlan = 4095", "vlan = 4095: out of range (0 to 4094)"},
+		{"pfc = 1", "pfc '1' is neither yes nor no"},
+		{"pfc_watchdog = 11s", "pfc_watchdog = 11s: out of range (0 to 10s)"},
 		{"traffic_class = 256", "traffic_class = 256: out of range (0 to 255)"},
 		{"mac = 02:00:00:00:00:01", NULL},
 		{"mac = 01:00:00:00:00:01", "mac '01:00:00:00:00:01' is a group's"},
@@ -633,6 +635,8 @@ Test(conf, what_is_not_said_has_its_default)
 	cr_expect_eq(nic->num.rate_bps, UINT64_C(100000000000));
 	cr_expect_eq(nic->num.base_rtt_ns, 10000);
 	cr_expect_not(nic->has_traffic_class);
+	cr_expect(nic->pfc);
+	cr_expect_eq(nic->num.pfc_watchdog_ns, 100000000);
 	cr_expect_not(nic->has_fault);
 	cr_expect_str_eq(nic->bind.rel->info.name, "gbn");
 	cr_expect_str_eq(nic->bind.cc->info.name, "fixed");
@@ -658,6 +662,7 @@ Test(conf, faults_and_engine_parameters_are_read)
 		"[engine gbn]\nrenak = 4us\n[engine fixed]\nrate = 10G\n"
 		"[nic n0]\nport = ring:a\nip = 10.0.0.1\nfault_loss = 1%\n"
 		"fault_rx_delay = 3us\nfault_seed = 7\ntraffic_class = 0\n"
+		"pfc = no\npfc_watchdog = 0\n"
 		"[nic n1]\nport = ring:a\nip = 10.0.0.2\nfault_reorder_pkts = 3\n";
 	struct conf *conf = read_good(text);
 	const struct conf_nic *nic = &conf->nics[0];
@@ -668,6 +673,9 @@ Test(conf, faults_and_engine_parameters_are_read)
 	cr_expect_eq(nic->fault.rx.delay_ns, 3000);
 	cr_expect_eq(nic->fault.seed, 7);
 	cr_expect(nic->has_traffic_class);
+	cr_expect_not(nic->pfc);
+	cr_expect_eq(nic->num.pfc_watchdog_ns, 0);
+	cr_expect(conf->nics[1].pfc);
 	cr_expect_not(conf->nics[1].has_fault, "nothing is held back");
 	memcpy(&renak, conf_params(conf, &nic->bind.rel->info), sizeof(renak));
 	cr_expect_eq(renak, 4000);

@@ -121,6 +121,10 @@ roce_frames(struct roce_frame frames[ROCE_FRAMES_MAX])
 	add_ipv6(&b, "HELLO over IPv6", 0, 17, 61791, true);
 	add_ipv6(&b, "RoCE over IPv6 in a VLAN", 1, 17, 4791, true);
 
+	begin(&b, "a pause of classes", 0, ETH_TYPE_MAC_CONTROL)->is_ours = true;
+	b.frames[b.n - 1].len = 60;
+	put_be16(b.frames[b.n - 1].bytes + ETH_LEN, 0x0101);
+
 	p = roce, p.is_ours = false, p.dport = 4790;
 	add_ipv4(&b, "VXLAN-GPE's port", p);
 	p.dport = 53;

@@ -34,7 +34,8 @@ connect(struct peer *p, const struct shm_qp_attr *attr)
 	a.dest_qpn = PEER_QPN;
 	a.rq_psn = PEER_PSN;
 	a.sq_psn = QP_PSN;
-	a.av = (struct shm_av){.sgid_index = 1, .hop_limit = 64};
+	a.av = (struct shm_av){
+		.sgid_index = 1, .hop_limit = 64, .traffic_class = attr->av.traffic_class};
 	memcpy(a.av.dgid, p->w.nic[1]->gids.entry[1].ip.b, 16);
 	for (uint8_t state = SHM_QPS_INIT; state <= SHM_QPS_RTS; state++)
 		cr_assert_eq(app_to(&p->qp, &a, state), 0, "to state %u", state);

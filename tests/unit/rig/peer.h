@@ -36,7 +36,8 @@ struct peer {
 	uint32_t nb_out;
 };
 
-/** Open; the QP is in RTS. attr overrides app_attr's, apart from the peer's address and PSNs. */
+/** Open; the QP is in RTS. attr overrides app_attr's, apart from the peer's address and PSNs; of
+ * its av only the traffic class counts. */
 void peer_open(struct peer *p, const struct app_conf *ac, const struct shm_qp_attr *attr);
 /** The attributes that peer_open uses if it gets none. */
 struct shm_qp_attr peer_attr(void);

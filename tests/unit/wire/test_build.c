@@ -307,3 +307,37 @@ Test(build, pad_is_zero_and_counted)
 		cr_expect_eq(out.payload_len, w.payload_len);
 	}
 }
+
+Test(build, another_type_of_service_leaves_all_sums_right)
+{
+	uint32_t nb;
+	const struct golden_frame *frames = golden_frames(&nb);
+
+	for (uint32_t i = 0; i < nb; i++)
+		for (uint32_t vlan = 0; vlan < 2; vlan++) {
+			uint8_t frame[GOLDEN_FRAME_MAX], out[GOLDEN_FRAME_MAX];
+			struct wire_path path = {.l3_off = vlan ? 18 : 14};
+			struct wire_pkt w, after;
+			enum wire_bad bad;
+			uint32_t len;
+
+			cr_assert_eq(wire_parse(frames[i].data, frames[i].len, &w, &bad),
+			             WIRE_ROCE);
+			w.has_vlan = vlan;
+			w.vlan_tci = 0x5fed; /* priority 2, drop eligible */
+			len = golden_rebuild(frame, frames[i].data, &w);
+			memcpy(out, frame, len);
+			path.ipv6 = w.ipv6;
+			wire_set_tos(out, &path, 0xc2);
+			cr_assert_eq(wire_parse(out, len, &after, &bad), WIRE_ROCE);
+			cr_expect(wire_icrc_ok(out, &after));
+			cr_expect_eq(after.tos, 0xc2);
+			cr_expect_eq(after.flow_label, w.flow_label);
+			if (vlan)
+				cr_expect_eq(after.vlan_tci, 0xdfed);
+			wire_set_tos(out, &path, w.tos);
+			if (vlan)
+				out[14] = frame[14];
+			cr_expect_arr_eq(out, frame, len);
+		}
+}
