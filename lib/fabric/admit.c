@@ -68,7 +68,7 @@ enqueue(struct fabric_switch *sw, struct switch_port *out, uint8_t queue, struct
 	struct switch_port *from = &sw->ports[p->in_port];
 
 	queues_push(&out->queues, queue, p);
-	out->queued_bytes += p->len;
+	switch_port_queued(out, p->len);
 	sw->nb_held++;
 	if (out->queues.q[queue].nb_bytes > out->stats.q_bytes_max[queue])
 		out->stats.q_bytes_max[queue] = out->queues.q[queue].nb_bytes;

@@ -40,7 +40,7 @@ struct buffer {
 struct buffer_egress {
 	uint64_t used_bytes;    /**< of lossy frames: what it is charged for */
 	uint64_t reserve_bytes; /**< its own */
-	double alpha;           /**< of the free shared part, > 0 */
+	uint64_t alpha_1024;    /**< of the free shared part, in 1024ths, 1 to 2^20 */
 };
 
 /** An ingress port's part, of one class. */
@@ -102,7 +102,7 @@ buffer_take_lossy(struct buffer *b, struct buffer_ingress *in, struct buffer_egr
 	if (is > 0) {
 		uint64_t free = buffer_shared_free(b);
 
-		if (is - was > free || (double)is > out->alpha * (double)free)
+		if (is - was > free || is << 10 > out->alpha_1024 * free)
 			return false;
 		b->shared_used_bytes += is - was;
 	}

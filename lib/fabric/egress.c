@@ -92,7 +92,7 @@ depart(struct fabric_switch *sw, struct switch_port *port, struct pkt *p, uint8_
 {
 	const struct mark *mark = &sw->marks[queue];
 
-	port->queued_bytes -= p->len;
+	switch_port_queued(port, -(int64_t)p->len);
 	switch_release(sw, port, queue, p);
 	if (p->sw.l3_off && mark_hit(mark, port->queues.q[queue].nb_bytes, &port->dice))
 		port->stats.q_marked[queue] += mark_ce(p->data + p->sw.l3_off);
@@ -137,8 +137,12 @@ send_over_link(struct fabric_switch *sw, struct switch_port *port, struct pkt **
 	struct pkt *p;
 	uint32_t n = 0;
 
-	while (port->wire.nb_pkts < WIRE_MAX_PKTS && (p = next_frame(sw, port, now_ns)))
-		pkt_queue_push(&port->wire, p);
+	while (port->wire.nb_pkts < WIRE_MAX_PKTS && (p = next_frame(sw, port, now_ns))) {
+		if (n < max && !port->wire.head && p->due_ns <= now_ns)
+			pkts[n++] = p; /* it has arrived already */
+		else
+			pkt_queue_push(&port->wire, p);
+	}
 	while (n < max && port->wire.head && port->wire.head->due_ns <= now_ns)
 		pkts[n++] = pkt_queue_pop(&port->wire);
 	return n;

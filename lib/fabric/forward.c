@@ -129,11 +129,32 @@ find_route(struct fabric_switch *sw, struct way *way, const struct frame *f, con
 	return way->route;
 }
 
+/*
+ * What a group's ports are like now. Mostly they stand in a row and are as they stand there; a copy
+ * is for those that do not, and where some class is paused.
+ */
+static const struct lb_hop *
+hops_of(const struct fabric_switch *sw, const struct route *route, uint8_t class,
+        struct lb_hop copies[ROUTE_PORTS_MAX])
+{
+	uint16_t first = route->ports[0], n = route->nb_ports;
+
+	if (route->in_a_row && !sw->conf.lossless)
+		return &sw->hops[first];
+	for (uint16_t i = 0; i < n; i++) {
+		const struct switch_port *port = &sw->ports[route->ports[i]];
+
+		copies[i] = sw->hops[route->ports[i]];
+		copies[i].paused = port->pause.held >> class & 1;
+	}
+	return copies;
+}
+
 static uint16_t
 balance(struct fabric_switch *sw, const struct route *route, const struct frame *f,
         const struct pkt *p, uint64_t now_ns)
 {
-	struct lb_hop hops[ROUTE_PORTS_MAX];
+	struct lb_hop copies[ROUTE_PORTS_MAX];
 	struct lb_choice choice = {.queue = p->sw.class};
 	struct lb_pkt pkt = {
 		.flow_hash = frame_flow_hash(p->data, p->len, f, sw->salt),
@@ -142,17 +163,8 @@ balance(struct fabric_switch *sw, const struct route *route, const struct frame 
 		.queue = p->sw.class,
 	};
 
-	for (uint16_t i = 0; i < route->nb_ports; i++) {
-		const struct switch_port *port = &sw->ports[route->ports[i]];
-
-		hops[i] = (struct lb_hop){
-			.id = route->ports[i],
-			.up = port->is_up,
-			.paused = port->pause.held >> p->sw.class & 1,
-			.queue_bytes = (uint32_t)port->queued_bytes,
-		};
-	}
-	sw->conf.lb->select(sw->lb, &pkt, hops, route->nb_ports, now_ns, &choice);
+	sw->conf.lb->select(sw->lb, &pkt, hops_of(sw, route, p->sw.class, copies), route->nb_ports,
+	                    now_ns, &choice);
 	assert(choice.hop < route->nb_ports);
 	return route->ports[choice.hop];
 }
@@ -180,7 +192,6 @@ forward(struct fabric_switch *sw, struct way *way, struct pkt *p, uint64_t now_n
 	const struct route *route;
 	struct frame f;
 
-	in->stats.rx_packets++;
 	in->stats.rx_bytes += p->len;
 	if (p->len < ETH_LEN) {
 		in->stats.rx_bad++;
@@ -210,6 +221,9 @@ switch_receive(struct fabric_switch *sw, uint16_t in_port, struct pkt **pkts, ui
 
 	assert(in_port < sw->conf.nb_ports);
 	sw->now_ns = now_ns;
+	sw->ports[in_port].stats.rx_packets += n;
+	for (uint32_t i = 0; i < n; i++)
+		__builtin_prefetch(pkts[i]);
 	for (uint32_t i = 0; i < n; i++) {
 		if (i + 1 < n)
 			__builtin_prefetch(pkts[i + 1]->data);

@@ -19,8 +19,17 @@
 
 struct mark {
 	uint64_t kmin_bytes, kmax_bytes; /**< kmin <= kmax; both 0 = never marks */
-	double pmax;                     /**< 0 to 1 */
+	double slope;                    /**< chance per byte between them: see mark_init */
 };
+
+/** @param pmax  0 to 1. */
+static inline void
+mark_init(struct mark *m, uint64_t kmin_bytes, uint64_t kmax_bytes, double pmax)
+{
+	*m = (struct mark){kmin_bytes, kmax_bytes, 0};
+	if (kmax_bytes > kmin_bytes)
+		m->slope = pmax / (double)(kmax_bytes - kmin_bytes);
+}
 
 /** The chance at a queue of so many bytes, 0 to 1. */
 static inline double
@@ -30,8 +39,7 @@ mark_chance(const struct mark *m, uint64_t queue_bytes)
 		return 0;
 	if (queue_bytes > m->kmax_bytes)
 		return 1;
-	return m->pmax * (double)(queue_bytes - m->kmin_bytes) /
-	       (double)(m->kmax_bytes - m->kmin_bytes);
+	return m->slope * (double)(queue_bytes - m->kmin_bytes);
 }
 
 /** Throw the dice. */

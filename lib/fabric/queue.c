@@ -27,6 +27,15 @@ queues_init(struct queues *qs, const double weights[QUEUES_NB], uint32_t quantum
 	}
 }
 
+/* The first that is ready behind queue i, and round to itself. */
+static uint8_t
+next_ready(uint8_t ready, uint8_t i)
+{
+	uint32_t behind = ready & (0xfeu << i);
+
+	return (uint8_t)__builtin_ctz(behind & 0xff ? behind : ready);
+}
+
 /* No debt is more than a frame, 9 KB: a few rounds at most. */
 static uint8_t
 weighted_turn(struct queues *qs, uint8_t ready)
@@ -36,9 +45,7 @@ weighted_turn(struct queues *qs, uint8_t ready)
 	if ((ready >> i & 1) && qs->deficit[i] > 0)
 		return i;
 	for (;;) {
-		i = (uint8_t)(i + 1) % QUEUES_NB;
-		if (!(ready >> i & 1))
-			continue;
+		i = next_ready(ready, i);
 		qs->deficit[i] += qs->quantum[i];
 		if (qs->deficit[i] <= 0)
 			continue;

@@ -126,6 +126,15 @@ add_length(struct routes *r, uint8_t bits)
 	r->nb_lengths++;
 }
 
+static bool
+is_in_a_row(const struct route *route)
+{
+	for (uint16_t i = 1; i < route->nb_ports; i++)
+		if (route->ports[i] != route->ports[0] + i)
+			return false;
+	return true;
+}
+
 int
 routes_set(struct routes *r, const struct route *route)
 {
@@ -140,6 +149,7 @@ routes_set(struct routes *r, const struct route *route)
 		add_length(r, route->prefix_bits);
 	}
 	r->list[slot->route - 1] = *route;
+	r->list[slot->route - 1].in_a_row = is_in_a_row(route);
 	r->list[slot->route - 1].prefix = prefix;
 	return 0;
 }

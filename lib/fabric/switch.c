@@ -33,6 +33,8 @@ init_port(struct fabric_switch *sw, uint16_t idx, uint64_t *seeds)
 	port->params = conf->ports[idx];
 	port->is_up = true;
 	port->floods = true;
+	port->hop = &sw->hops[idx];
+	*port->hop = (struct lb_hop){.id = idx, .up = true};
 	if (rate_bps)
 		port->ns_per_byte = ((UINT64_C(8000000000) << FRAC_BITS) + rate_bps - 1) / rate_bps;
 	port->rate_code = conf->has_int ? int_rate_code(rate_bps) : 0;
@@ -44,7 +46,7 @@ init_port(struct fabric_switch *sw, uint16_t idx, uint64_t *seeds)
 		bool lossless = conf->lossless >> i & 1;
 
 		weights[i] = q->weight;
-		port->egress[i].alpha = q->alpha;
+		port->egress[i].alpha_1024 = (uint64_t)(q->alpha * 1024);
 		port->ingress[i].beta_dt = port->params.beta_dt;
 		if (lossless) {
 			port->ingress[i].reserve_bytes = q->reserve_bytes;
@@ -92,7 +94,7 @@ init_buffer(struct fabric_switch *sw)
 	for (int i = 0; i < QUEUES_NB; i++) {
 		const struct switch_queue *q = &sw->conf.queues[i];
 
-		sw->marks[i] = (struct mark){q->kmin_bytes, q->kmax_bytes, q->pmax};
+		mark_init(&sw->marks[i], q->kmin_bytes, q->kmax_bytes, q->pmax);
 	}
 }
 
@@ -112,6 +114,11 @@ switch_create(const struct switch_conf *conf, struct pkt_pool *pool)
 	sw->pool = pool;
 	sw->salt = prng_splitmix(&seeds);
 	sw->looks_at_weft = conf->has_int || conf->trim_queue != QUEUE_NONE;
+	sw->hops = calloc(conf->nb_ports, sizeof(sw->hops[0]));
+	if (!sw->hops) {
+		free(sw);
+		return NULL;
+	}
 	init_buffer(sw);
 	for (uint16_t i = 0; i < conf->nb_ports; i++)
 		init_port(sw, i, &seeds);
@@ -132,7 +139,7 @@ empty_port(struct fabric_switch *sw, struct switch_port *port)
 	uint8_t queue;
 
 	while ((p = queues_pop(&port->queues, 0xff, 0, &queue))) {
-		port->queued_bytes -= p->len;
+		switch_port_queued(port, -(int64_t)p->len);
 		switch_release(sw, port, queue, p);
 		port->stats.tx_link_down++;
 		pkt_free(&p, 1);
@@ -153,6 +160,7 @@ switch_destroy(struct fabric_switch *sw)
 	fib_destroy(sw->fib);
 	routes_destroy(sw->routes);
 	free(sw->lb);
+	free(sw->hops);
 	free(sw);
 }
 
@@ -184,6 +192,7 @@ switch_set_link(struct fabric_switch *sw, uint16_t port_idx, bool is_up, uint64_
 	if (port->is_up == is_up)
 		return;
 	port->is_up = is_up;
+	port->hop->up = is_up;
 	fib_forget_port(sw->fib, port_idx);
 	if (!is_up) {
 		empty_port(sw, port);

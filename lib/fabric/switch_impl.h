@@ -21,6 +21,7 @@ struct switch_port {
 	struct buffer_egress egress[QUEUES_NB];
 	struct buffer_ingress ingress[QUEUES_NB];
 	uint64_t queued_bytes; /* in all queues */
+	struct lb_hop *hop;    /* what load balancers see of it */
 	bool is_up, floods;
 
 	/* the link that it stands for */
@@ -50,14 +51,22 @@ struct fabric_switch {
 	struct routes *routes;
 	struct buffer buffer;
 	struct mark marks[QUEUES_NB];
-	uint32_t nb_held;   /* frames in queues */
-	uint64_t tbo_bytes; /* telemetry is flagged above */
-	uint64_t salt;      /* of the hash of flows */
-	bool looks_at_weft; /* some feature needs to know stream packets */
-	struct lb_head *lb; /* state of the load balancer */
-	uint64_t now_ns;    /* of the last call */
+	uint32_t nb_held;    /* frames in queues */
+	uint64_t tbo_bytes;  /* telemetry is flagged above */
+	uint64_t salt;       /* of the hash of flows */
+	bool looks_at_weft;  /* some feature needs to know stream packets */
+	struct lb_head *lb;  /* state of the load balancer */
+	struct lb_hop *hops; /* what it may know of each port, kept as it changes */
+	uint64_t now_ns;     /* of the last call */
 	struct switch_port ports[];
 };
+
+static inline void
+switch_port_queued(struct switch_port *port, int64_t bytes)
+{
+	port->queued_bytes += (uint64_t)bytes;
+	port->hop->queue_bytes = (uint32_t)port->queued_bytes;
+}
 
 /* Frames on one link: the pool must not run dry on a long fast one. Our choice. */
 #define WIRE_MAX_PKTS 4096

@@ -113,7 +113,7 @@ Test(buffer, a_lossy_queue_may_have_alpha_times_what_is_free)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct buffer b = {.total_bytes = 80000, .shared_bytes = 80000};
 		struct buffer_ingress in = {0};
-		struct buffer_egress out = {.alpha = rows[i].alpha};
+		struct buffer_egress out = {.alpha_1024 = (uint64_t)(rows[i].alpha * 1024)};
 
 		while (buffer_take_lossy(&b, &in, &out, 10))
 			;
@@ -128,7 +128,8 @@ Test(buffer, a_reserve_is_there_although_others_have_all_that_is_shared)
 {
 	struct buffer b = {.total_bytes = 84000, .shared_bytes = 80000};
 	struct buffer_ingress in = {0};
-	struct buffer_egress greedy = {.alpha = 1024}, quiet = {.alpha = 1, .reserve_bytes = 4000};
+	struct buffer_egress greedy = {.alpha_1024 = 1 << 20},
+			     quiet = {.alpha_1024 = 1024, .reserve_bytes = 4000};
 
 	while (buffer_take_lossy(&b, &in, &greedy, 10))
 		;
@@ -153,7 +154,7 @@ Test(buffer, is_empty_when_all_has_left_in_any_order)
 	for (int i = 0; i < 4; i++) {
 		in[i] = (struct buffer_ingress){
 			.reserve_bytes = 3000, .headroom_bytes = 9000, .beta_dt = 8};
-		out[i] = (struct buffer_egress){.reserve_bytes = 3000, .alpha = 0.5};
+		out[i] = (struct buffer_egress){.reserve_bytes = 3000, .alpha_1024 = 512};
 	}
 	for (int step = 0; step < 200000 || nb > 0; step++) {
 		if (step < 200000 && nb < 512 && prng_below(&dice, 2)) {

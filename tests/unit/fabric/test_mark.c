@@ -7,7 +7,10 @@
 Test(mark, chances_are_those_of_dcqcn)
 {
 	static const struct {
-		struct mark mark;
+		struct {
+			uint64_t kmin, kmax;
+			double pmax;
+		} mark;
 		uint64_t queue;
 		double want;
 	} rows[] = {
@@ -24,7 +27,11 @@ Test(mark, chances_are_those_of_dcqcn)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		double got = mark_chance(&rows[i].mark, rows[i].queue);
+		struct mark m;
+		double got;
+
+		mark_init(&m, rows[i].mark.kmin, rows[i].mark.kmax, rows[i].mark.pmax);
+		got = mark_chance(&m, rows[i].queue);
 
 		cr_expect_float_eq(got, rows[i].want, 1e-12, "row %zu: %f", i, got);
 	}
@@ -32,9 +39,11 @@ Test(mark, chances_are_those_of_dcqcn)
 
 Test(mark, hits_as_often_as_the_chance_says_and_by_seed)
 {
-	const struct mark m = {0, 1000, 0.3};
+	struct mark m;
 	struct prng dice;
 	uint32_t nb[2] = {0};
+
+	mark_init(&m, 0, 1000, 0.3);
 
 	for (int run = 0; run < 2; run++) {
 		prng_seed(&dice, 5);
