@@ -114,6 +114,17 @@ struct conf_port_settings {
 /** Static prefixes of one switch. Our choice: a rack's hosts one by one, and some. */
 #define CONF_MAX_ROUTES 1024
 
+/** Prefixes of hosts behind ports, of all switches. Our choice. */
+#define CONF_MAX_REMOTES 1024
+
+/** `hosts = PREFIX, ...` of a port. */
+struct conf_remote {
+	struct ip_addr prefix;
+	uint32_t prefix_bits; /**< as of a conf_peer */
+	uint32_t sw, port;    /**< of conf.switches, of its ports */
+	uint32_t line;
+};
+
 /** `route = PREFIX PORT...`. */
 struct conf_route {
 	struct ip_addr prefix;
@@ -183,6 +194,8 @@ struct conf {
 	uint32_t nb_nics;
 	struct conf_switch switches[CONF_MAX_SWITCHES];
 	uint32_t nb_switches;
+	struct conf_remote remotes[CONF_MAX_REMOTES];
+	uint32_t nb_remotes;
 	struct conf_peer peers[CONF_MAX_PEERS];
 	uint32_t nb_peers;
 	struct conf_engine *engines; /**< all that this build has */

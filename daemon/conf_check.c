@@ -198,6 +198,7 @@ conf_check(struct conf_reader *r)
 	conf_check_pci(r);
 	check_ips(r);
 	check_macs(r);
+	conf_check_graph(r);
 	name_daemon(r);
 	conf_check_machine(r);
 }

@@ -102,7 +102,44 @@ begin_port(struct conf_reader *r, const char *title)
 	return ends[0].settings;
 }
 
+/* Which port these are the settings of. */
+static void
+find_port(const struct conf *conf, const struct conf_port_settings *settings, uint32_t *sw,
+          uint32_t *port)
+{
+	*sw = 0;
+	while (settings < conf->switches[*sw].settings ||
+	       settings >= conf->switches[*sw].settings + CONF_MAX_PORTS)
+		++*sw;
+	*port = (uint32_t)(settings - conf->switches[*sw].settings);
+}
+
+static void
+read_hosts(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
+{
+	struct conf *conf = r->conf;
+	char text[CONF_LINE_MAX], *rest = NULL;
+
+	(void)key;
+	snprintf(text, sizeof(text), "%s", value);
+	for (char *word = strtok_r(text, CONF_BETWEEN, &rest); word;
+	     word = strtok_r(NULL, CONF_BETWEEN, &rest)) {
+		struct conf_remote *remote = &conf->remotes[conf->nb_remotes];
+
+		if (conf->nb_remotes == CONF_MAX_REMOTES) {
+			conf_error(r, r->line, "more than %d prefixes of hosts", CONF_MAX_REMOTES);
+			return;
+		}
+		if (!conf_prefix(r, word, &remote->prefix, &remote->prefix_bits))
+			return;
+		remote->line = r->line;
+		find_port(conf, obj, &remote->sw, &remote->port);
+		conf->nb_remotes++;
+	}
+}
+
 static const struct conf_key port_keys[] = {
+	{"hosts", read_hosts, .is_list = true},
 	{NULL},
 };
 

@@ -13,8 +13,8 @@
  * Between the files of the reader: conf.c (lines, sections, keys), conf_text.c (how values are
  * written), conf_port.c (ports), conf_daemon.c, conf_nic.c, conf_switch.c, conf_queue.c,
  * conf_port_section.c and conf_engine.c (a section each), conf_route.c (a key), conf_check.c,
- * conf_rings.c, conf_fabric.c (what the sections mean together) and conf_machine.c (what this
- * machine must have).
+ * conf_rings.c, conf_fabric.c, conf_graph.c (what the sections mean together) and conf_machine.c
+ * (what this machine must have).
  */
 
 struct conf_reader;
@@ -111,6 +111,7 @@ void conf_check_pci(struct conf_reader *r);
 void conf_check_rings(struct conf_reader *r);
 void conf_check_port_sections(struct conf_reader *r);
 void conf_check_fabric(struct conf_reader *r);
+void conf_check_graph(struct conf_reader *r);
 void conf_check_machine(struct conf_reader *r);
 
 /* ---- values; false or NULL after conf_error ---- */

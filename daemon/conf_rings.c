@@ -94,10 +94,7 @@ check_mtus(struct conf_reader *r, const uint32_t *joined)
 	}
 }
 
-/*
- * Every ring has two ends, a link one or two here, and all that we see is a forest: switches that
- * learn would send a frame round a loop for ever.
- */
+/* Every ring has two ends, a link one or two here, and none joins a node with itself. */
 void
 conf_check_rings(struct conf_reader *r)
 {
@@ -137,9 +134,9 @@ conf_check_rings(struct conf_reader *r)
 			if (a->port->kind == PORT_RING && !conf_is_partial(r))
 				conf_error(r, a->port->line, "ring '%s' has only one end, [%s %s]",
 				           a->port->arg, a->kind, a->owner);
-		} else if (root_of(joined, a->node) == root_of(joined, b->node)) {
-			conf_error(r, b->port->line, "%s '%s' closes a loop of switches",
-			           conf_port_kind(a->port), a->port->arg);
+		} else if (a->node == b->node) {
+			conf_error(r, b->port->line, "%s '%s' joins [%s %s] with itself",
+			           conf_port_kind(a->port), a->port->arg, a->kind, a->owner);
 		} else {
 			joined[root_of(joined, a->node)] = root_of(joined, b->node);
 		}

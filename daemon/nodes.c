@@ -83,28 +83,6 @@ open_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c,
 }
 
 static int
-add_routes(struct fabric_switch *sw, const struct conf_switch *c)
-{
-	for (uint32_t i = 0; i < c->nb_routes; i++) {
-		const struct conf_route *from = &c->routes[i];
-		struct route route = {.prefix = from->prefix,
-		                      .prefix_bits = (uint8_t)from->prefix_bits};
-		int err;
-
-		for (uint16_t p = 0; p < c->nb_ports; p++)
-			if (from->ports >> p & 1)
-				route.ports[route.nb_ports++] = p;
-		err = routes_set(switch_routes(sw), &route);
-		if (err) {
-			log_error("switch %s: route at line %u: %s", c->name, from->line,
-			          strerror(-err));
-			return err;
-		}
-	}
-	return 0;
-}
-
-static int
 open_switch(struct nodes *nodes, const struct conf *conf, const struct conf_switch *c)
 {
 	uint32_t i = nodes->nb_switches;
@@ -124,9 +102,6 @@ open_switch(struct nodes *nodes, const struct conf *conf, const struct conf_swit
 	switch_node_init(&nodes->switches[i], sw);
 	nodes->switches[i].node.name = c->name;
 	nodes->nb_switches++;
-	err = add_routes(sw, c);
-	if (err)
-		return err;
 	for (uint32_t p = 0; p < c->nb_ports; p++) {
 		const struct conf_port_settings *s = &c->settings[p];
 
@@ -193,7 +168,10 @@ nodes_open(struct nodes *nodes, const struct conf *conf, const struct nic_driver
 		if (err)
 			return err;
 	}
-	return 0;
+	err = reroute_create(conf, nodes->switches, &nodes->reroute);
+	if (err)
+		log_error("routes: %s", strerror(-err));
+	return err;
 }
 
 int
@@ -225,6 +203,7 @@ nodes_free(struct nodes *nodes)
 {
 	for (uint32_t i = 0; i < nodes->nb_nics; i++)
 		port_close(nodes->host_ports[i]);
+	reroute_destroy(nodes->reroute);
 	for (uint32_t i = 0; i < nodes->nb_switches; i++) {
 		for (uint32_t p = 0; p < nodes->switches[i].node.nb_ports; p++)
 			port_close(nodes->switch_ports[i][p]);

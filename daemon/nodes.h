@@ -9,6 +9,7 @@
 #include "eal.h"
 #include "host.h"
 #include "kernel.h"
+#include "reroute.h"
 #include "switch_node.h"
 #include "worker.h"
 
@@ -30,6 +31,7 @@ struct nodes {
 	struct switch_node switches[CONF_MAX_SWITCHES];
 	struct port *switch_ports[CONF_MAX_SWITCHES][CONF_MAX_PORTS];
 	uint32_t nb_switches;
+	struct reroute *reroute; /**< NULL = nothing changes with links */
 	/** Of who drives them: what its applications were refused. NULL = there are none. */
 	const struct account_stats *refused;
 };

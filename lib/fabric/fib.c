@@ -120,6 +120,12 @@ fib_forget_port(struct fib *fib, uint16_t port)
 				fib->lines[i].ways[way] = (struct fib_entry){0};
 }
 
+void
+fib_forget_all(struct fib *fib)
+{
+	memset(fib->lines, 0, fib->nb_lines * sizeof(fib->lines[0]));
+}
+
 uint16_t
 fib_find(const struct fib *fib, uint64_t mac, uint64_t now_ns)
 {

@@ -65,6 +65,9 @@ bool fib_learn(struct fib *fib, uint64_t mac, uint16_t port, uint64_t now_ns);
 /** Forget what is behind a port; walks the whole table. */
 void fib_forget_port(struct fib *fib, uint16_t port);
 
+/** Forget everything. */
+void fib_forget_all(struct fib *fib);
+
 /** The port of an address, or FIB_NO_PORT. */
 uint16_t fib_find(const struct fib *fib, uint64_t mac, uint64_t now_ns);
 

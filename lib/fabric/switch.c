@@ -178,8 +178,7 @@ switch_set_flood(struct fabric_switch *sw, uint16_t port, bool floods)
 		return;
 	sw->ports[port].floods = floods;
 	/* Addresses were learned along the tree, which is another now. */
-	for (uint16_t i = 0; i < sw->conf.nb_ports; i++)
-		fib_forget_port(sw->fib, i);
+	fib_forget_all(sw->fib);
 }
 
 void

@@ -29,7 +29,11 @@ switch_node_tick(struct node *node, uint64_t now_ns)
 static void
 switch_node_link(struct node *node, uint16_t port, bool is_up, uint64_t now_ns)
 {
-	switch_set_link(switch_of(node), port, is_up, now_ns);
+	struct switch_node *sn = (struct switch_node *)node;
+
+	switch_set_link(sn->sw, port, is_up, now_ns);
+	if (sn->on_link)
+		sn->on_link(sn, port, is_up, sn->on_link_arg);
 }
 
 static uint64_t

@@ -9,6 +9,10 @@
 struct switch_node {
 	struct node node;
 	struct fabric_switch *sw;
+	/** For its owner: a link went down or came up, which the switch knows. NULL = nobody asks.
+	 */
+	void (*on_link)(struct switch_node *node, uint16_t port, bool is_up, void *arg);
+	void *on_link_arg;
 };
 
 /** The switch stays the caller's, who also gives the node its name. */

@@ -4,7 +4,7 @@
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-for conf in "$(dirname "$WEFT_CONF")"/*.conf; do
+for conf in "$(dirname "$WEFT_CONF")"/*.conf "$(dirname "$WEFT_CONF")"/topo/*.conf; do
 	timeout 10 "$WEFTD" --check "$conf" >"$e2e_dir/client" 2>&1
 	verdict $? "$(basename "$conf") is good"
 done

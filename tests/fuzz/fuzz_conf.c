@@ -117,7 +117,7 @@ static struct prng *prng;
 static char *lines[MAX_LINES];
 static uint32_t nb_lines;
 /* Where each shipped file begins in lines. */
-static uint32_t begins[4], nb_files;
+static uint32_t begins[5], nb_files;
 
 static uint32_t
 below(uint32_t n)
@@ -208,6 +208,7 @@ main(int argc, char **argv)
 	read_lines("loopback");
 	read_lines("switch");
 	read_lines("daemon");
+	read_lines("topo/leaf-spine");
 	code = fuzz_main(argc, argv, &fuzz);
 	printf("%llu of them good\n", (unsigned long long)nb_good);
 	for (uint32_t i = 0; i < nb_lines; i++)

@@ -11,7 +11,7 @@ trap 'rm -rf "$scratch"' EXIT
 export LC_ALL=C
 
 # Keys of the examples, those in comments too; keys of the page are the words of its lists.
-sed -n 's/^#\{0,1\}\([a-z_][a-z_]*\) = .*/\1/p' "$src"/conf/*.conf | sort -u >"$scratch/examples"
+sed -n 's/^#\{0,1\}\([a-z_][a-z_]*\) = .*/\1/p' "$src"/conf/*.conf "$src"/conf/*/*.conf | sort -u >"$scratch/examples"
 sed -n 's/^\.It Ic //p' "$conf_page" | tr -d ' ' | tr ',' '\n' | sort -u >"$scratch/page"
 
 failed=0
