@@ -59,6 +59,22 @@ setup_wait
 verdict $? "with a new one both are active"
 pair ib_write_bw -s 65536 -n 200
 
+# Within their retry budget, 8 x 1.07 s, queue pairs notice nothing but a delay.
+next_port
+server_start 60 ib_write_bw -d $dev0 -x "$gid0" -F -p $e2e_port -s 65536 -u 18 -D 5
+(run_for 60 ib_write_bw -d $dev1 -x "$gid1" -F -p $e2e_port -s 65536 -u 18 -D 5 127.0.0.1) \
+	>"$e2e_dir/client" 2>&1 &
+client=$!
+sleep 2
+kill_daemon switch
+sleep 0.5
+setup_start switch
+wait $client
+code=$?
+wait "$server_pid" && [ $code = 0 ] && [ "$(perftest_rows)" = 1 ]
+verdict $? "queue pairs go on through a new switch" \
+	"$(grep -E '^ *[0-9]+ +[0-9]+ +[0-9]' "$e2e_dir/client" | tr -s ' ')"
+
 # A third end of a link has to wait, and says why.
 sed 's/weft1/weft9/; s/10.77.0.2/10.77.0.9/' "$e2e_dir/host1.conf" >"$e2e_dir/host9.conf"
 daemon_start third "$e2e_dir/host9.conf"
