@@ -29,6 +29,7 @@ struct pkt {
 		bool is_lossless; /**< counted by where it came from, not by where it goes */
 		uint16_t l3_off;  /**< of the IP header; 0 = has none */
 		uint16_t bth_off; /**< of a weft packet; 0 = is none, or nobody asked */
+		uint8_t tag;      /**< of a weft packet: enum dcp_tag */
 		uint16_t bth_len; /**< from there to the end of the UDP datagram */
 	} sw;
 };

@@ -13,25 +13,18 @@
  * control queue, which also gets what was cut before; all else is dropped.
  */
 
-static bool
-is_ipv6(const struct pkt *p)
-{
-	return p->data[p->sw.l3_off] >> 4 == 6;
-}
-
 /* The tag counts in packets of the weft framing only. */
 static bool
 is_header_only(const struct fabric_switch *sw, const struct pkt *p)
 {
-	return sw->conf.trim_queue != QUEUE_NONE && p->sw.bth_off &&
-	       weft_tag(p->data + p->sw.l3_off, is_ipv6(p)) == DCP_HEADER_ONLY;
+	return p->sw.bth_off && p->sw.tag == DCP_HEADER_ONLY && sw->conf.trim_queue != QUEUE_NONE;
 }
 
 static bool
 may_trim(const struct fabric_switch *sw, const struct pkt *p)
 {
-	return sw->conf.trim_queue != QUEUE_NONE && p->sw.bth_off &&
-	       wire_may_trim(p->data, p->len, p->sw.l3_off, is_ipv6(p));
+	return p->sw.bth_off && sw->conf.trim_queue != QUEUE_NONE &&
+	       wire_may_trim_found(p->data + p->sw.bth_off, p->sw.bth_len, (enum dcp_tag)p->sw.tag);
 }
 
 /* Charge the buffer; what is lossless is bounded by where it came from alone. */
@@ -82,7 +75,7 @@ trim(struct fabric_switch *sw, struct switch_port *out, struct pkt *p)
 {
 	uint8_t queue = sw->conf.trim_queue;
 
-	p->len = wire_trim(p->data, p->sw.l3_off, is_ipv6(p));
+	p->len = wire_trim(p->data, p->sw.l3_off, p->data[p->sw.l3_off] >> 4 == 6);
 	p->sw.bth_off = 0;
 	p->sw.is_lossless = false;
 	if (!take(sw, out, queue, p)) {

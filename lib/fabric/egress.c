@@ -103,11 +103,11 @@ depart(struct fabric_switch *sw, struct switch_port *port, struct pkt *p, uint8_
 	occupy(port, p, now_ns);
 }
 
-/* The next frame that the link takes now; NULL if there is none. */
+/* The next frame of the queues that may send, if the link takes it now; else NULL. */
 static struct pkt *
-next_frame(struct fabric_switch *sw, struct switch_port *port, uint64_t now_ns)
+next_frame(struct fabric_switch *sw, struct switch_port *port, uint8_t may, uint64_t now_ns)
 {
-	uint8_t ready = port->queues.backlog & (uint8_t)~pause_mask(&port->pause, now_ns), queue;
+	uint8_t ready = port->queues.backlog & may, queue;
 	bool has_news = pfc_next_ns(port) <= now_ns;
 	struct pkt *p = NULL;
 
@@ -131,13 +131,13 @@ next_frame(struct fabric_switch *sw, struct switch_port *port, uint64_t now_ns)
 }
 
 static uint32_t
-send_over_link(struct fabric_switch *sw, struct switch_port *port, struct pkt **pkts, uint32_t max,
-               uint64_t now_ns)
+send_over_link(struct fabric_switch *sw, struct switch_port *port, uint8_t may, struct pkt **pkts,
+               uint32_t max, uint64_t now_ns)
 {
 	struct pkt *p;
 	uint32_t n = 0;
 
-	while (port->wire.nb_pkts < WIRE_MAX_PKTS && (p = next_frame(sw, port, now_ns))) {
+	while (port->wire.nb_pkts < WIRE_MAX_PKTS && (p = next_frame(sw, port, may, now_ns))) {
 		if (n < max && !port->wire.head && p->due_ns <= now_ns)
 			pkts[n++] = p; /* it has arrived already */
 		else
@@ -154,13 +154,15 @@ switch_send(struct fabric_switch *sw, uint16_t port_idx, struct pkt **pkts, uint
 {
 	struct switch_port *port = &sw->ports[port_idx];
 	uint32_t n = 0;
+	uint8_t may; /* bit i: queue i is not paused */
 
 	assert(port_idx < sw->conf.nb_ports);
 	sw->now_ns = now_ns;
+	may = (uint8_t)~pause_mask(&port->pause, now_ns);
 	if (has_link(port))
-		n = send_over_link(sw, port, pkts, max, now_ns);
+		n = send_over_link(sw, port, may, pkts, max, now_ns);
 	else
-		while (n < max && (pkts[n] = next_frame(sw, port, now_ns)))
+		while (n < max && (pkts[n] = next_frame(sw, port, may, now_ns)))
 			n++;
 	port->stats.tx_packets += n;
 	for (uint32_t i = 0; i < n; i++)

@@ -39,6 +39,7 @@ classify(const struct fabric_switch *sw, struct pkt *p, const struct frame *f)
 	if (sw->looks_at_weft && f->l3_off && weft_find(p->data, p->len, f->l3_off, f->ipv6, &at)) {
 		p->sw.bth_off = (uint16_t)at.bth_off;
 		p->sw.bth_len = (uint16_t)(at.end_off - at.bth_off);
+		p->sw.tag = f->tos >> DCP_TAG_SHIFT & 3;
 	}
 	if (sw->conf.trust == TRUST_PCP)
 		p->sw.class = f->has_vlan ? sw->conf.class_of_pcp[f->pcp] : 0;

@@ -2,16 +2,8 @@
 #include "mark.h"
 
 #include "be.h"
+#include "csum.h"
 #include "wire.h"
-
-/* One's complement: a sum that grows by d wants a checksum that is smaller by d. RFC 1624. */
-static void
-checksum_grows(uint8_t *checksum, uint16_t by)
-{
-	uint32_t sum = (uint16_t)~get_be16(checksum) + (uint32_t)by;
-
-	put_be16(checksum, (uint16_t) ~((sum & 0xffff) + (sum >> 16)));
-}
 
 bool
 mark_ce(uint8_t *ip)
@@ -24,6 +16,6 @@ mark_ce(uint8_t *ip)
 		return false;
 	ip[1] |= (uint8_t)(ECN_CE << shift);
 	if (!is_ipv6)
-		checksum_grows(ip + 10, ECN_CE - ecn);
+		put_be16(ip + 10, csum_adjust(get_be16(ip + 10), ecn, ECN_CE));
 	return true;
 }

@@ -32,16 +32,6 @@ pfc_look(struct fabric_switch *sw, struct switch_port *in, uint8_t class)
 		in->news |= bit;
 }
 
-uint64_t
-pfc_next_ns(const struct switch_port *port)
-{
-	if (!port->is_up)
-		return NEVER_NS;
-	if (port->news)
-		return 0;
-	return port->asked ? port->refresh_ns : NEVER_NS;
-}
-
 static void
 tell(struct switch_port *port, uint64_t now_ns)
 {

@@ -3,6 +3,7 @@
 #define WEFT_SWITCH_IMPL_H
 
 #include "buffer.h"
+#include "engine.h"
 #include "fib.h"
 #include "frame.h"
 #include "mark.h"
@@ -91,7 +92,13 @@ void switch_release(struct fabric_switch *sw, struct switch_port *out, uint8_t q
 /* What a port holds of a class has changed: may its peer have to be told? */
 void pfc_look(struct fabric_switch *sw, struct switch_port *in, uint8_t class);
 /* When the peer of a port must be told something: 0 = now. */
-uint64_t pfc_next_ns(const struct switch_port *port);
+static inline uint64_t
+pfc_next_ns(const struct switch_port *port)
+{
+	if (!(port->news | port->asked) || !port->is_up)
+		return NEVER_NS;
+	return port->news ? 0 : port->refresh_ns;
+}
 /* The frame that tells it; NULL without memory. */
 struct pkt *pfc_frame(struct fabric_switch *sw, struct switch_port *port, uint64_t now_ns);
 /* A pause frame came in on a port. */

@@ -12,12 +12,9 @@ wire_may_trim(const uint8_t *frame, uint32_t len, uint32_t l3_off, bool ipv6)
 {
 	struct weft_at at;
 
-	if (!weft_find(frame, len, l3_off, ipv6, &at))
-		return false;
-	if (!weft_is_stream(frame + at.bth_off) || weft_tag(frame + l3_off, ipv6) != DCP_DATA)
-		return false;
-	/* A map and an ICRC at the least, or it is no whole packet of this tag. */
-	return at.end_off - at.bth_off >= WEFT_OFF_INT + ICRC_LEN;
+	return weft_find(frame, len, l3_off, ipv6, &at) &&
+	       wire_may_trim_found(frame + at.bth_off, at.end_off - at.bth_off,
+	                           weft_tag(frame + l3_off, ipv6));
 }
 
 static uint32_t

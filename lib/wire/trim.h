@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "icrc.h"
+#include "weft_hdr.h"
+
 /**
  * @file
  * Trimming: a switch whose queue is full does not drop a packet of DCP but cuts it behind the MSN,
@@ -21,6 +24,14 @@
  * @param l3_off, ipv6  as in weft_find.
  */
 bool wire_may_trim(const uint8_t *frame, uint32_t len, uint32_t l3_off, bool ipv6);
+
+/** The same of a packet that weft_find found: bth_len bytes from the BTH to the datagram's end. */
+static inline bool
+wire_may_trim_found(const uint8_t *bth, uint32_t bth_len, enum dcp_tag tag)
+{
+	/* A map and an ICRC at the least, or it is no whole packet of this tag. */
+	return tag == DCP_DATA && weft_is_stream(bth) && bth_len >= WEFT_OFF_INT + ICRC_LEN;
+}
 
 /**
  * Cut a frame that wire_may_trim allowed to header-only: tag, lengths and sums are set. A wrong
