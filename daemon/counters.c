@@ -83,6 +83,17 @@ add_switch(struct walk *w, const struct switch_node *sw)
 	add(w, sw->node.name, -1, switch_stat_descs, &stats);
 }
 
+static void
+add_switch_port(struct walk *w, const struct switch_node *sw, uint16_t p, const struct port *port)
+{
+	struct switch_port_levels levels;
+
+	switch_port_levels(sw->sw, p, &levels);
+	add(w, sw->node.name, p, switch_port_stat_descs, switch_port_stats(sw->sw, p));
+	add(w, sw->node.name, p, switch_port_level_descs, &levels);
+	add_port(w, sw->node.name, p, port);
+}
+
 static bool
 wants(const struct walk *w, const char *node)
 {
@@ -107,11 +118,8 @@ walk(struct walk *w)
 
 		if (wants(w, sw->node.name))
 			add_switch(w, sw);
-		for (uint16_t p = 0; wants(w, sw->node.name) && p < sw->node.nb_ports; p++) {
-			add(w, sw->node.name, p, switch_port_stat_descs,
-			    switch_port_stats(sw->sw, p));
-			add_port(w, sw->node.name, p, nodes->switch_ports[i][p]);
-		}
+		for (uint16_t p = 0; wants(w, sw->node.name) && p < sw->node.nb_ports; p++)
+			add_switch_port(w, sw, p, nodes->switch_ports[i][p]);
 	}
 }
 

@@ -98,9 +98,12 @@ json_nic(const struct report *report, uint32_t i)
 }
 
 struct switch_copy {
+	struct fabric_switch *sw;
 	struct port *const *ports;
 	uint32_t nb_ports;
-	bool is_down[CONF_MAX_PORTS];
+	bool is_down[CONF_MAX_PORTS], floods[CONF_MAX_PORTS];
+	struct switch_stats stats;
+	uint32_t nb_prefixes;
 };
 
 static void
@@ -109,21 +112,36 @@ copy_switch(void *arg, uint64_t now_ns)
 	struct switch_copy *c = arg;
 
 	(void)now_ns;
-	for (uint32_t p = 0; p < c->nb_ports; p++)
+	for (uint16_t p = 0; p < c->nb_ports; p++) {
 		c->is_down[p] = c->ports[p]->is_down;
+		c->floods[p] = switch_floods(c->sw, p);
+	}
+	switch_stats(c->sw, &c->stats);
+	c->nb_prefixes = routes_nb(switch_routes(c->sw));
 }
 
 static json_t *
 json_switch(const struct report *report, uint32_t i)
 {
 	const struct conf_switch *conf = &report->conf->switches[i];
-	struct switch_copy c = {report->nodes->switch_ports[i], conf->nb_ports, {0}};
+	struct switch_copy c = {.sw = report->nodes->switches[i].sw,
+	                        .ports = report->nodes->switch_ports[i],
+	                        .nb_ports = conf->nb_ports};
 	json_t *ports = json_array();
 
 	worker_call(report->nodes->worker, copy_switch, &c);
-	for (uint32_t p = 0; p < conf->nb_ports; p++)
-		json_array_append_new(ports, json_port(&conf->ports[p], c.is_down[p]));
-	return json_pack("{s:s, s:s, s:o}", "name", conf->name, "kind", "switch", "ports", ports);
+	for (uint32_t p = 0; p < conf->nb_ports; p++) {
+		json_t *port = json_port(&conf->ports[p], c.is_down[p]);
+
+		json_object_set_new(port, "floods", json_boolean(c.floods[p]));
+		json_array_append_new(ports, port);
+	}
+	return json_pack("{s:s, s:s, s:o, s:s, s:I, s:I, s:I, s:I}", "name", conf->name, "kind",
+	                 "switch", "ports", ports, "lb", conf->fabric.lb->info.name, "prefixes",
+	                 (json_int_t)c.nb_prefixes, "buffer",
+	                 (json_int_t)conf->fabric.params.buffer_bytes, "buffer_used",
+	                 (json_int_t)c.stats.buffer_used_bytes, "buffer_used_max",
+	                 (json_int_t)c.stats.buffer_used_bytes_max);
 }
 
 json_t *

@@ -141,7 +141,7 @@ make_node(const struct report *report, char *const words[MAX_WORDS])
 static json_t *
 make_counters(const struct report *report, char *const words[MAX_WORDS])
 {
-	json_t *all = words[0] ? report_counters(report, NULL) : NULL;
+	json_t *all = words[0] ? report_counters(report, words[0]) : NULL;
 	json_t *own = json_incref(words[0] ? json_object_get(all, words[0]) : NULL);
 
 	json_decref(all);
@@ -203,7 +203,8 @@ static const struct command {
 } commands[] = {
 	{"/weft/nodes", "Names of NICs and switches.", make_nodes},
 	{"/weft/node", "One NIC or switch. Parameters: NAME", make_node},
-	{"/weft/counters", "Counters. Parameters: NIC, SWITCH/PORT or worker", make_counters},
+	{"/weft/counters", "Counters. Parameters: NIC, SWITCH, SWITCH/PORT or worker",
+         make_counters},
 	{"/weft/qps", "QP numbers, 512 at most. Parameters: NIC[,FROM]", make_qps},
 	{"/weft/qp", "One QP. Parameters: NIC,QPN", make_qp},
 	{"/weft/clients", "Programs' connections, 512 at most. Parameters: [AFTER]", make_clients},

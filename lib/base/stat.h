@@ -8,7 +8,7 @@
 /** One exported counter: a uint64_t at this offset of a state. Tables end with a NULL name. */
 struct stat_desc {
 	const char *name; /**< as `rdma statistic` and ethtool name it, where they do */
-	size_t offset;    /**< of a uint64_t member that only ever grows */
+	size_t offset;    /**< of a uint64_t member that only ever grows, or of a present level */
 };
 
 /** Present value of a counter. */

@@ -110,6 +110,15 @@ const struct stat_desc switch_port_stat_descs[] = {
 	{NULL},
 };
 
+#define LEVEL(i)                                                                                   \
+	{                                                                                          \
+		"tx_prio" #i "_queue", offsetof(struct switch_port_levels, q_bytes[i])             \
+	}
+
+const struct stat_desc switch_port_level_descs[] = {
+	LEVEL(0), LEVEL(1), LEVEL(2), LEVEL(3), LEVEL(4), LEVEL(5), LEVEL(6), LEVEL(7), {NULL},
+};
+
 const struct stat_desc switch_stat_descs[] = {
 	{"buffer_used", offsetof(struct switch_stats, buffer_used_bytes)},
 	{"buffer_used_max", offsetof(struct switch_stats, buffer_used_bytes_max)},

@@ -103,6 +103,12 @@ routes_destroy(struct routes *r)
 	free(r);
 }
 
+uint32_t
+routes_nb(const struct routes *routes)
+{
+	return routes->nb;
+}
+
 bool
 routes_is_empty(const struct routes *r)
 {

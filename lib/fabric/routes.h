@@ -41,6 +41,9 @@ void routes_destroy(struct routes *routes);
 
 bool routes_is_empty(const struct routes *routes);
 
+/** How many prefixes there are. */
+uint32_t routes_nb(const struct routes *routes);
+
 /**
  * Add a prefix, or replace the ports of one that is there.
  *

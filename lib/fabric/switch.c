@@ -181,6 +181,13 @@ switch_set_flood(struct fabric_switch *sw, uint16_t port, bool floods)
 	fib_forget_all(sw->fib);
 }
 
+bool
+switch_floods(const struct fabric_switch *sw, uint16_t port)
+{
+	assert(port < sw->conf.nb_ports);
+	return sw->ports[port].floods;
+}
+
 void
 switch_set_link(struct fabric_switch *sw, uint16_t port_idx, bool is_up, uint64_t now_ns)
 {
@@ -227,6 +234,14 @@ switch_port_stats(const struct fabric_switch *sw, uint16_t port)
 {
 	assert(port < sw->conf.nb_ports);
 	return &sw->ports[port].stats;
+}
+
+void
+switch_port_levels(const struct fabric_switch *sw, uint16_t port, struct switch_port_levels *levels)
+{
+	assert(port < sw->conf.nb_ports);
+	for (int i = 0; i < QUEUES_NB; i++)
+		levels->q_bytes[i] = sw->ports[port].queues.q[i].nb_bytes;
 }
 
 void

@@ -134,6 +134,13 @@ struct switch_port_stats {
 
 extern const struct stat_desc switch_port_stat_descs[];
 
+/** How full the queues of one port are now. */
+struct switch_port_levels {
+	uint64_t q_bytes[QUEUES_NB];
+};
+
+extern const struct stat_desc switch_port_level_descs[];
+
 /** What the whole switch counts. */
 struct switch_stats {
 	uint64_t buffer_used_bytes;     /**< now */
@@ -157,6 +164,7 @@ struct routes *switch_routes(struct fabric_switch *sw);
 
 /** Whether broadcasts and unknown destinations pass a port; at first they do. */
 void switch_set_flood(struct fabric_switch *sw, uint16_t port, bool floods);
+bool switch_floods(const struct fabric_switch *sw, uint16_t port);
 
 /** A link went down or came up; at first all are up. What waits for it is dropped. */
 void switch_set_link(struct fabric_switch *sw, uint16_t port, bool is_up, uint64_t now_ns);
@@ -177,6 +185,8 @@ uint64_t switch_next_ns(const struct fabric_switch *sw);
 
 uint16_t switch_nb_ports(const struct fabric_switch *sw);
 const struct switch_port_stats *switch_port_stats(const struct fabric_switch *sw, uint16_t port);
+void switch_port_levels(const struct fabric_switch *sw, uint16_t port,
+                        struct switch_port_levels *levels);
 void switch_stats(const struct fabric_switch *sw, struct switch_stats *stats);
 
 /** What must always be so: sums of the buffer agree. For tests; aborts if not. */

@@ -84,6 +84,9 @@ for host in ("weft1", "weft3"):
 all_pairs leaf-spine
 between weft0 weft2
 pair ib_write_bw -n 500 -q 16
+timeout 20 "$WEFTCTL" nodes >"$e2e_dir/client"
+[ "$(grep -c 'beside the tree' "$e2e_dir/client")" = 2 ] && grep -q ' 4 prefixes; buffer' "$e2e_dir/client"
+verdict $? "weftctl shows which link is beside the tree"
 check "flows spread over both spines" '
 spines = [c[s + "/" + p]["tx_packets"] for s in ("spine0", "spine1") for p in "01"]
 print(spines)

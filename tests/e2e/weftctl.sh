@@ -27,11 +27,15 @@ says 3 "no daemon" 'no weftd is running in'
 e2e_start
 
 ctl nodes
-says 0 "nodes" 'sw0 .*switch'
+says 0 "nodes" 'sw0 .*switch  0 ring:[a-z0-9]*, 1 ring:[a-z0-9]*$'
+says 0 "the buffer of a switch" 'ecmp, 0 prefixes; buffer [0-9]* of 16777216 bytes, at most [1-9]'
 ctl -j nodes
 [ $ctl_code = 0 ] && json '[n["name"] for n in d["nodes"]] == ["weft0", "weft1", "sw0"] and
 	d["nodes"][0]["gids"][1]["address"] == "10.77.0.1" and d["nodes"][0]["qps"] == 0'
 verdict $? "nodes as JSON"
+json '[(p["link"], p["floods"]) for p in d["nodes"][2]["ports"]] == [("up", True)] * 2 and
+	d["nodes"][2]["buffer"] == 1 << 24 and d["nodes"][2]["lb"] == "ecmp"'
+verdict $? "a switch as JSON"
 ctl version
 says 0 "version" 'daemon loopback'
 ctl qps

@@ -122,6 +122,7 @@ main(void)
 	print_counters(fault_stat_descs);
 	print_counters(link_stat_descs);
 	print_counters(switch_port_stat_descs);
+	print_counters(switch_port_level_descs);
 	print_counters(switch_stat_descs);
 	return 0;
 }

@@ -27,20 +27,47 @@ show_version(const json_t *line, bool is_first, bool all)
 	       text(line, "version"), text(line, "name"), number(line, "pid"), number(line, "abi"));
 }
 
-/* " ring:a", or " 1 ring:b down" of a switch */
+/* Columns of a line of ports, and of what stands before them. */
+#define LINE_COLUMNS 100
+#define PORTS_COLUMN 20
+
+/* " ring:a"; of a switch " 1 ring:b down, 2 ring:c beside the tree", in as many lines as it takes
+ */
 static void
 show_ports(const json_t *ports)
 {
-	size_t i;
+	const bool has_many = json_array_size(ports) > 1;
+	size_t i, column = PORTS_COLUMN;
 	const json_t *port;
 
 	json_array_foreach(ports, i, port)
 	{
-		if (json_array_size(ports) > 1)
-			printf(" %zu", i);
-		printf(" %s%s", text(port, "port"),
-		       strcmp(text(port, "link"), "down") == 0 ? " down" : "");
+		char word[256];
+		int len = 0;
+
+		if (has_many)
+			len = snprintf(word, sizeof(word), " %zu", i);
+		len += snprintf(
+			word + len, sizeof(word) - (size_t)len, " %s%s%s%s", text(port, "port"),
+			strcmp(text(port, "link"), "down") == 0 ? " down" : "",
+			json_is_false(json_object_get(port, "floods")) ? " beside the tree" : "",
+			i + 1 < json_array_size(ports) ? "," : "");
+		if (column > PORTS_COLUMN && column + (size_t)len > LINE_COLUMNS) {
+			printf("\n%*s", PORTS_COLUMN, "");
+			column = PORTS_COLUMN;
+		}
+		printf("%s", word);
+		column += (size_t)len;
 	}
+}
+
+static void
+show_switch(const json_t *sw)
+{
+	printf("%-12s         %s, %" JSON_INTEGER_FORMAT " prefixes; buffer %" JSON_INTEGER_FORMAT
+	       " of %" JSON_INTEGER_FORMAT " bytes, at most %" JSON_INTEGER_FORMAT "\n",
+	       "", text(sw, "lb"), number(sw, "prefixes"), number(sw, "buffer_used"),
+	       number(sw, "buffer"), number(sw, "buffer_used_max"));
 }
 
 static void
@@ -81,6 +108,8 @@ show_nodes(const json_t *line, bool is_first, bool all)
 		printf("%s\n", json_is_true(json_object_get(node, "drained")) ? " drained" : "");
 		if (strcmp(text(node, "kind"), "nic") == 0)
 			show_nic(node);
+		else
+			show_switch(node);
 	}
 }
 
