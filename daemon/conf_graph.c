@@ -16,6 +16,21 @@ struct look {
 
 /* ---- hosts outside ---- */
 
+/* A prefix may well be wider than what is behind the port. */
+static void
+check_address(const struct look *l, const struct conf_remote *remote, const char *port)
+{
+	for (uint32_t n = 0; remote->prefix_bits == 128 && n < l->conf->nb_nics; n++) {
+		const struct conf_nic *nic = &l->conf->nics[n];
+
+		for (uint32_t i = 0; i < nic->nb_ips; i++)
+			if (memcmp(&nic->ips[i], &remote->prefix, sizeof(remote->prefix)) == 0)
+				conf_error(l->r, remote->line,
+				           "[port %s] has a host with an ip of [nic %s] at line %u",
+				           port, nic->name, nic->ip_lines[i]);
+	}
+}
+
 static void
 check_remotes(const struct look *l)
 {
@@ -39,6 +54,8 @@ check_remotes(const struct look *l)
 			conf_error(l->r, remote->line,
 			           "[port %s] leads to [nic %s], whose ip says what is there", text,
 			           host->nic->name);
+		else
+			check_address(l, remote, text);
 	}
 }
 

@@ -61,33 +61,12 @@ check_nic(struct conf_reader *r, struct conf_nic *nic)
 		           nic->port.arg, kif.mtu_bytes, MTU_MIN);
 }
 
-/* Of either kind: an interface has one port. */
-static void
-check_twice(struct conf_reader *r)
-{
-	const struct conf_port *ports[2 * CONF_MAX_PCI];
-	uint32_t n = conf_ports_of(r->conf, PORT_AF_PACKET, ports, CONF_MAX_PCI);
-
-	n += conf_ports_of(r->conf, PORT_AF_XDP, ports + n, CONF_MAX_PCI);
-	for (uint32_t i = 0; i < n; i++) {
-		for (uint32_t k = 0; k < n; k++) {
-			if (ports[k]->line < ports[i]->line &&
-			    strcmp(ports[i]->arg, ports[k]->arg) == 0)
-				conf_error(r, ports[i]->line,
-				           "%s has the port of line %u already: one port per "
-				           "interface",
-				           ports[i]->arg, ports[k]->line);
-		}
-	}
-}
-
 void
 conf_check_interfaces(struct conf_reader *r)
 {
 	struct conf *conf = r->conf;
 	struct kernel_if kif;
 
-	check_twice(r);
 	for (uint32_t i = 0; i < conf->nb_nics; i++)
 		check_nic(r, &conf->nics[i]);
 	for (uint32_t i = 0; i < conf->nb_switches; i++) {

@@ -52,6 +52,44 @@ collect_ends(const struct conf *conf, struct ring_end ends[MAX_ENDS])
 	return n;
 }
 
+/* Whether both ask for the same thing, of which there is one. */
+static bool
+same_thing(const struct conf_port *a, const struct conf_port *b)
+{
+	/* Either kind of port takes an interface; both ends of a memif may be here. */
+	if (conf_port_is_interface(a) && conf_port_is_interface(b))
+		return strcmp(a->arg, b->arg) == 0;
+	return a->kind == PORT_MEMIF && conf_same_wire(a, b) && a->is_server == b->is_server;
+}
+
+static void
+check_twice(struct conf_reader *r)
+{
+	static const enum port_kind kinds[] = {PORT_AF_PACKET, PORT_AF_XDP, PORT_MEMIF};
+	const struct conf_port **ports = calloc(MAX_ENDS, sizeof(*ports));
+	uint32_t n = 0;
+
+	if (!ports) {
+		conf_error(r, r->line, "out of memory");
+		return;
+	}
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		n += conf_ports_of(r->conf, kinds[i], ports + n, MAX_ENDS - n);
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t k = 0; k < n; k++) {
+			const struct conf_port *a = ports[k], *b = ports[i];
+
+			if (!same_thing(a, b) || a->line > b->line ||
+			    (a->line == b->line && k >= i))
+				continue;
+			conf_error(r, b->line,
+			           "%s has the port of line %u already: one port per %s", b->arg,
+			           a->line, b->kind == PORT_MEMIF ? "end of a memif" : "interface");
+		}
+	}
+	free(ports);
+}
+
 /* The node that stands for all that are joined with this one. */
 static uint32_t
 root_of(const uint32_t *joined, uint32_t node)
@@ -94,7 +132,10 @@ check_mtus(struct conf_reader *r, const uint32_t *joined)
 	}
 }
 
-/* Every ring has two ends, a link one or two here, and none joins a node with itself. */
+/*
+ * Every ring has two ends, a link one or two here, and none joins a node with itself; of all else a
+ * port is the only one.
+ */
 void
 conf_check_rings(struct conf_reader *r)
 {
@@ -102,6 +143,7 @@ conf_check_rings(struct conf_reader *r)
 	uint32_t joined[MAX_NODES];
 	uint32_t n;
 
+	check_twice(r);
 	if (!ends) {
 		conf_error(r, r->line, "out of memory");
 		return;

@@ -32,6 +32,8 @@ Test(conf_graph, what_is_no_fabric_is_told_with_line_and_names)
 	         ":22: [port ring:h2] leads to [nic n2], whose ip says what is there\n"},
 		{"[port ring:b1]\nhosts = 10.0.1.0/24\n",
 	         ":22: [port ring:b1] leads to another switch: hosts are known there\n"},
+		{"[port link:out]\nhosts = 10.0.0.0/24, 10.0.0.2/32\n",
+	         ":22: [port link:out] has a host with an ip of [nic n1] at line 6\n"},
 		/* An island, with and without a bridge that we do not see. */
 		{"[switch leaf2]\nports = ring:h3\n[nic n3]\nport = ring:h3\nip = 10.0.0.4\n",
 	         ":1: [nic n0], at [switch leaf0], cannot be reached from [switch leaf2]: no link "
