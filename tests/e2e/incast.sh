@@ -8,12 +8,12 @@
 e2e_needs python3
 
 rate=2
-# make_conf [SWITCH KEYS]: a conf of eight hosts in class 3, which the file is named loopback for.
+# make_conf SWITCH_KEYS [NIC_KEYS]: a conf of eight hosts in class 3
 make_conf() {
 	printf '[switch sw0]\nports = ring:h0 ring:h1 ring:h2 ring:h3 ring:h4 ring:h5 ring:h6 ring:h7\n%s\n' "$1"
 	printf '[port ring:h0]\nrate = %sG\n' $rate
 	for i in 0 1 2 3 4 5 6 7; do
-		printf '[nic weft%s]\nport = ring:h%s\nip = 10.77.0.%s\ntraffic_class = 96\n' "$i" "$i" $((i + 1))
+		printf '[nic weft%s]\nport = ring:h%s\nip = 10.77.0.%s\ntraffic_class = 96\n%s\n' "$i" "$i" $((i + 1)) "${2-}"
 	done
 }
 # total OWNER NAME...: sum of these counters of an owner, or of a switch's ports, over all owners that match
@@ -22,12 +22,12 @@ total() {
 all = json.load(sys.stdin)["counters"]
 print(sum(c.get(n, 0) for o, c in all.items() if re.fullmatch(sys.argv[1], o) for n in sys.argv[2:]))' "$@"
 }
-# restart KEYS: the daemon with these keys of the switch
+# restart SWITCH_KEYS [NIC_KEYS]: the daemon with these
 restart() {
 	# shellcheck disable=SC2086 # pids
 	e2e_stop $e2e_daemon
 	e2e_daemon=
-	make_conf "$1" >"$e2e_dir/conf/loopback.conf"
+	make_conf "$@" >"$e2e_dir/conf/loopback.conf"
 	e2e_start
 }
 # write_all NAME: all to one; the rate is in $e2e_gbps
@@ -63,6 +63,16 @@ verdict $? "the switch tells hosts to pause, and they hear it" "$told pauses, $h
 [ "$(total sw0/0 tx_prio3_pause)" = 0 ]
 verdict $? "not the one that they write to"
 is_empty
+
+# Tagged frames, whose class the switch takes from the tag.
+restart 'pfc = 3
+buffer = 6M
+trust = pcp' 'vlan = 5'
+write_all "the same in a VLAN, by the priority of its tag"
+drops=$(total 'sw0/.*' tx_prio0_full tx_prio3_full tx_prio3_headroom tx_full_pkts)
+told=$(total 'sw0/[1-7]' tx_prio3_pause)
+[ "$drops" = 0 ] && [ "$told" -gt 0 ]
+verdict $? "nothing is dropped, hosts are paused" "$told pauses"
 
 restart 'limit = 200K'
 write_all "the same without PFC: go-back-N delivers every byte"
