@@ -39,29 +39,13 @@ take(struct fabric_switch *sw, struct switch_port *out, uint8_t queue, struct pk
 	       buffer_take_lossy(&sw->buffer, in, &out->egress[queue], p->len);
 }
 
-void
-switch_release(struct fabric_switch *sw, struct switch_port *out, uint8_t queue,
-               const struct pkt *p)
-{
-	struct switch_port *from = &sw->ports[p->in_port];
-	struct buffer_ingress *in = &from->ingress[p->sw.class];
-
-	sw->nb_held--;
-	if (!p->sw.is_lossless) {
-		buffer_give_lossy(&sw->buffer, in, &out->egress[queue], p->len);
-		return;
-	}
-	buffer_give_lossless(&sw->buffer, in, p->len);
-	pfc_look(sw, from, p->sw.class);
-}
-
 static void
 enqueue(struct fabric_switch *sw, struct switch_port *out, uint8_t queue, struct pkt *p)
 {
 	struct switch_port *from = &sw->ports[p->in_port];
 
 	queues_push(&out->queues, queue, p);
-	switch_port_queued(out, p->len);
+	out->hop->queue_bytes += p->len;
 	sw->nb_held++;
 	if (out->queues.q[queue].nb_bytes > out->stats.q_bytes_max[queue])
 		out->stats.q_bytes_max[queue] = out->queues.q[queue].nb_bytes;

@@ -14,12 +14,6 @@
  * not the driver's. A link with a rate or a delay holds frames until their end arrives.
  */
 
-static bool
-has_link(const struct switch_port *port)
-{
-	return port->ns_per_byte > 0 || port->params.delay_ns > 0;
-}
-
 /* A link that had nothing to send has earned nothing. */
 static void
 begin_if_idle(struct switch_port *port, uint64_t now_ns)
@@ -35,24 +29,22 @@ begin_if_idle(struct switch_port *port, uint64_t now_ns)
 	port->is_ready = true;
 }
 
-/* The link is taken until the frame's end has left. Returns when it began. */
-static uint64_t
+/* The link is taken until the frame's end has left. */
+static void
 occupy(struct switch_port *port, struct pkt *p, uint64_t now_ns)
 {
 	uint32_t bytes = p->len + port->params.overhead_bytes;
-	uint64_t start_ns = now_ns, length;
+	uint64_t length;
 
 	port->tx_link_bytes += bytes;
 	if (port->ns_per_byte == 0) {
 		p->due_ns = now_ns + port->params.delay_ns;
-		return now_ns;
+		return;
 	}
-	start_ns = port->free_ns;
 	length = bytes * port->ns_per_byte + port->free_frac;
 	port->free_ns += length >> FRAC_BITS;
 	port->free_frac = length & ((1u << FRAC_BITS) - 1);
 	p->due_ns = port->free_ns + port->params.delay_ns;
-	return start_ns;
 }
 
 static void
@@ -62,7 +54,7 @@ write_telemetry(struct fabric_switch *sw, struct switch_port *port, struct pkt *
 	const struct int_stamp stamp = {
 		.now_ns = start_ns,
 		.tx_bytes = port->tx_link_bytes,
-		.queue_bytes = port->queued_bytes,
+		.queue_bytes = port->hop->queue_bytes,
 		.hop_id = port->hop_id,
 		.rate_code = port->rate_code,
 		.tbo = sw->buffer.used_bytes > sw->tbo_bytes,
@@ -87,46 +79,53 @@ write_telemetry(struct fabric_switch *sw, struct switch_port *port, struct pkt *
 
 /* A frame has its turn: it leaves the buffer, and is written to. */
 static void
-depart(struct fabric_switch *sw, struct switch_port *port, struct pkt *p, uint8_t queue,
-       uint64_t now_ns)
+depart(struct fabric_switch *sw, struct switch_port *port, struct pkt *p, uint8_t queue)
 {
 	const struct mark *mark = &sw->marks[queue];
 
-	switch_port_queued(port, -(int64_t)p->len);
 	switch_release(sw, port, queue, p);
-	if (p->sw.l3_off && mark_hit(mark, port->queues.q[queue].nb_bytes, &port->dice))
+	if (mark->kmax_bytes && p->sw.l3_off &&
+	    mark_hit(mark, port->queues.q[queue].nb_bytes, &port->dice))
 		port->stats.q_marked[queue] += mark_ce(p->data + p->sw.l3_off);
-	if (p->sw.bth_off && port->rate_code)
-		write_telemetry(sw, port, p, port->ns_per_byte ? port->free_ns : now_ns);
+	if (port->rate_code && p->sw.bth_off)
+		write_telemetry(sw, port, p, port->free_ns);
 	port->stats.q_packets[queue]++;
 	port->stats.q_bytes[queue] += p->len;
-	occupy(port, p, now_ns);
 }
 
-/* The next frame of the queues that may send, if the link takes it now; else NULL. */
+/* The next frame of the queues that may send; NULL if there is none. */
 static struct pkt *
 next_frame(struct fabric_switch *sw, struct switch_port *port, uint8_t may, uint64_t now_ns)
 {
-	uint8_t ready = port->queues.backlog & may, queue;
-	bool has_news = pfc_next_ns(port) <= now_ns;
 	struct pkt *p = NULL;
+	uint8_t queue;
 
-	if (!ready && !has_news) {
+	if (pfc_next_ns(port) <= now_ns)
+		p = pfc_frame(sw, port, now_ns);
+	if (p)
+		return p;
+	p = queues_pop(&port->queues, may, port->params.overhead_bytes, &queue);
+	if (p)
+		depart(sw, port, p, queue);
+	return p;
+}
+
+/* The next frame that the link takes now. */
+static struct pkt *
+next_on_link(struct fabric_switch *sw, struct switch_port *port, uint8_t may, uint64_t now_ns)
+{
+	struct pkt *p;
+
+	if (!(port->queues.backlog & may) && pfc_next_ns(port) > now_ns) {
 		port->is_ready = false;
 		return NULL;
 	}
 	begin_if_idle(port, now_ns);
 	if (port->ns_per_byte && port->free_ns > now_ns)
 		return NULL;
-	if (has_news)
-		p = pfc_frame(sw, port, now_ns);
-	if (p) {
-		occupy(port, p, now_ns);
-		return p;
-	}
-	p = queues_pop(&port->queues, ready, port->params.overhead_bytes, &queue);
+	p = next_frame(sw, port, may, now_ns);
 	if (p)
-		depart(sw, port, p, queue, now_ns);
+		occupy(port, p, now_ns);
 	return p;
 }
 
@@ -137,7 +136,7 @@ send_over_link(struct fabric_switch *sw, struct switch_port *port, uint8_t may, 
 	struct pkt *p;
 	uint32_t n = 0;
 
-	while (port->wire.nb_pkts < WIRE_MAX_PKTS && (p = next_frame(sw, port, may, now_ns))) {
+	while (port->wire.nb_pkts < WIRE_MAX_PKTS && (p = next_on_link(sw, port, may, now_ns))) {
 		if (n < max && !port->wire.head && p->due_ns <= now_ns)
 			pkts[n++] = p; /* it has arrived already */
 		else
@@ -159,7 +158,7 @@ switch_send(struct fabric_switch *sw, uint16_t port_idx, struct pkt **pkts, uint
 	assert(port_idx < sw->conf.nb_ports);
 	sw->now_ns = now_ns;
 	may = (uint8_t)~pause_mask(&port->pause, now_ns);
-	if (has_link(port))
+	if (port->has_link)
 		n = send_over_link(sw, port, may, pkts, max, now_ns);
 	else
 		while (n < max && (pkts[n] = next_frame(sw, port, may, now_ns)))

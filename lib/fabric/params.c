@@ -15,7 +15,7 @@ const struct param_desc switch_param_descs[] = {
 	{"mac_age", PARAM_U64, offsetof(struct switch_params, mac_age_ns), 300e9, 1e9, 1e15, "ns",
          "IEEE 802.1Q, 8.8.3: 300 s"},
 	{"buffer", PARAM_U64, offsetof(struct switch_params, buffer_bytes), 16 << 20, 1 << 16,
-         (double)(1ull << 34), "B", "our choice, half of a 100 Gb/s ToR's"},
+         0x1p31, "B", "our choice, half of a 100 Gb/s ToR's"},
 	{"buffer_pkts", PARAM_U32, offsetof(struct switch_params, buffer_pkts), 4096, 1, 1 << 22,
          "pkt", "our choice, half of a process's packets"},
 	{"pfc_watchdog", PARAM_U64, offsetof(struct switch_params, pfc_watchdog_ns), 100e6, 0, 10e9,

@@ -35,6 +35,7 @@ init_port(struct fabric_switch *sw, uint16_t idx, uint64_t *seeds)
 	port->floods = true;
 	port->hop = &sw->hops[idx];
 	*port->hop = (struct lb_hop){.id = idx, .up = true};
+	port->has_link = rate_bps > 0 || port->params.delay_ns > 0;
 	if (rate_bps)
 		port->ns_per_byte = ((UINT64_C(8000000000) << FRAC_BITS) + rate_bps - 1) / rate_bps;
 	port->rate_code = conf->has_int ? int_rate_code(rate_bps) : 0;
@@ -139,7 +140,6 @@ empty_port(struct fabric_switch *sw, struct switch_port *port)
 	uint8_t queue;
 
 	while ((p = queues_pop(&port->queues, 0xff, 0, &queue))) {
-		switch_port_queued(port, -(int64_t)p->len);
 		switch_release(sw, port, queue, p);
 		port->stats.tx_link_down++;
 		pkt_free(&p, 1);
@@ -274,7 +274,7 @@ switch_check(const struct fabric_switch *sw)
 			assert(ing->headroom_used_bytes <= ing->headroom_bytes);
 			assert(eg->used_bytes <= port->queues.q[i].nb_bytes);
 		}
-		assert(queued == port->queued_bytes);
+		assert(queued == port->hop->queue_bytes);
 		out += queued;
 	}
 	assert(in == out && in == sw->buffer.used_bytes);

@@ -21,11 +21,11 @@ struct switch_port {
 	struct queues queues;
 	struct buffer_egress egress[QUEUES_NB];
 	struct buffer_ingress ingress[QUEUES_NB];
-	uint64_t queued_bytes; /* in all queues */
-	struct lb_hop *hop;    /* what load balancers see of it */
+	struct lb_hop *hop; /* what load balancers see of it, and what waits in all queues */
 	bool is_up, floods;
 
 	/* the link that it stands for */
+	bool has_link;          /* frames take time */
 	bool is_ready;          /* something could have left when it was last looked at */
 	uint64_t free_ns;       /* when the last frame's end has left */
 	uint32_t free_frac;     /* of it, in 2^-30 ns */
@@ -62,13 +62,6 @@ struct fabric_switch {
 	struct switch_port ports[];
 };
 
-static inline void
-switch_port_queued(struct switch_port *port, int64_t bytes)
-{
-	port->queued_bytes += (uint64_t)bytes;
-	port->hop->queue_bytes = (uint32_t)port->queued_bytes;
-}
-
 /* Frames on one link: the pool must not run dry on a long fast one. Our choice. */
 #define WIRE_MAX_PKTS 4096
 /* Of a nanosecond: a byte at 400 Gb/s takes 0.02. */
@@ -83,9 +76,6 @@ switch_port_queued(struct switch_port *port, int64_t bytes)
 void switch_admit(struct fabric_switch *sw, uint16_t out_port, struct pkt *p);
 /* The same with a copy; the frame itself stays. */
 void switch_admit_copy(struct fabric_switch *sw, uint16_t out_port, const struct pkt *p);
-/* A frame has left its queue: the buffer has it back. */
-void switch_release(struct fabric_switch *sw, struct switch_port *out, uint8_t queue,
-                    const struct pkt *p);
 
 /* ---- pfc.c ---- */
 
@@ -104,5 +94,23 @@ struct pkt *pfc_frame(struct fabric_switch *sw, struct switch_port *port, uint64
 /* A pause frame came in on a port. */
 void pfc_receive(struct fabric_switch *sw, struct switch_port *port, const struct pkt *p,
                  uint64_t now_ns);
+
+/* A frame has left its queue: the buffer has it back. */
+static inline void
+switch_release(struct fabric_switch *sw, struct switch_port *out, uint8_t queue,
+               const struct pkt *p)
+{
+	struct switch_port *from = &sw->ports[p->in_port];
+	struct buffer_ingress *in = &from->ingress[p->sw.class];
+
+	out->hop->queue_bytes -= p->len;
+	sw->nb_held--;
+	if (!p->sw.is_lossless) {
+		buffer_give_lossy(&sw->buffer, in, &out->egress[queue], p->len);
+		return;
+	}
+	buffer_give_lossless(&sw->buffer, in, p->len);
+	pfc_look(sw, from, p->sw.class);
+}
 
 #endif
