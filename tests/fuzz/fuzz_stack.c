@@ -165,6 +165,20 @@ mend(int type)
 	}
 }
 
+/* Time passes, for everybody; before the longest of these, some classes are paused or opened. */
+static void
+rest(struct script *s, int side)
+{
+	uint32_t nb_turns = script_below(s, 6);
+
+	if (nb_turns == 5) {
+		uint8_t classes = (uint8_t)script_take(s, 1);
+
+		world_pause(&crowd.w, side, classes, (uint16_t)script_take(s, 2));
+	}
+	crowd_run(&crowd, nb_turns);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
@@ -180,7 +194,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 			post(&crowd, &s, side, type);
 			break;
 		case 1:
-			crowd_run(&crowd, script_below(&s, 6));
+			rest(&s, side);
 			break;
 		default:
 			attack(&enemy, &s, side, type);
