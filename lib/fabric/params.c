@@ -57,6 +57,8 @@ const struct param_desc switch_port_descs[] = {
          1 << 30, "B", "our choice: bursts of 32 frames of 4 KB on their way, four times"},
 	{"beta_dt", PARAM_U32, offsetof(struct switch_port_params, beta_dt), 8, 1, 1024, "1",
          "HPCC simulator: 8"},
+	{"flood", PARAM_YES_NO, offsetof(struct switch_port_params, floods), 1, 0, 1, "1",
+         "IEEE 802.1Q: all ports"},
 	{NULL},
 };
 

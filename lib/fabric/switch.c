@@ -32,7 +32,7 @@ init_port(struct fabric_switch *sw, uint16_t idx, uint64_t *seeds)
 
 	port->params = conf->ports[idx];
 	port->is_up = true;
-	port->floods = true;
+	port->floods = port->params.floods;
 	port->hop = &sw->hops[idx];
 	*port->hop = (struct lb_hop){.id = idx, .up = true};
 	port->has_link = rate_bps > 0 || port->params.delay_ns > 0;
@@ -174,6 +174,7 @@ void
 switch_set_flood(struct fabric_switch *sw, uint16_t port, bool floods)
 {
 	assert(port < sw->conf.nb_ports);
+	floods = floods && sw->ports[port].params.floods;
 	if (sw->ports[port].floods == floods)
 		return;
 	sw->ports[port].floods = floods;

@@ -66,6 +66,7 @@ struct switch_port_params {
 	uint32_t overhead_bytes; /**< what a frame takes of the link beyond its length */
 	uint64_t headroom_bytes; /**< of each lossless class */
 	uint32_t beta_dt;        /**< a class pauses at (free shared buffer) / this */
+	bool floods;             /**< may be part of the flood tree: else only prefixes lead here */
 };
 
 extern const struct param_desc switch_param_descs[];
@@ -162,7 +163,7 @@ void switch_destroy(struct fabric_switch *sw);
 /** The static prefixes of a switch: to be filled, also while it runs, on its thread. */
 struct routes *switch_routes(struct fabric_switch *sw);
 
-/** Whether broadcasts and unknown destinations pass a port; at first they do. */
+/** Whether a port is part of the flood tree; at first all are that may be. */
 void switch_set_flood(struct fabric_switch *sw, uint16_t port, bool floods);
 bool switch_floods(const struct fabric_switch *sw, uint16_t port);
 

@@ -285,6 +285,19 @@ Test(fabric_switch, a_frame_that_came_in_beside_the_flood_tree_is_neither_floode
 	rig_close(&b);
 }
 
+Test(fabric_switch, a_port_that_must_not_flood_is_never_on_the_tree)
+{
+	struct rig b;
+
+	rig_init(&b, NB_PORTS);
+	b.ports[3].floods = false;
+	rig_open(&b);
+	switch_set_flood(b.sw, 3, true);
+	rig_receive(&b, 0, rig_frame(&b, RIG_BROADCAST, 5, 60), 0);
+	expect_leaves(&b, (uint32_t[]){0, 1, 1, 0}, "not to port 3");
+	rig_close(&b);
+}
+
 Test(fabric_switch, a_link_that_goes_down_loses_its_frames_and_addresses)
 {
 	struct rig b = bench_open(NB_PORTS);
