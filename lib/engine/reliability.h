@@ -18,7 +18,9 @@
  *
  * The host asks tx_next for what to send when window, pace and a buffer allow a packet; what it is
  * told, it sends. So an engine never decides when, and repeats obey window and pace like new data.
- * One packet is always allowed when nothing is in flight.
+ * One packet is always allowed when nothing is in flight. Time in which a packet was not allowed is
+ * none in which an answer was due, however long (a pause of its class by PFC, say): a deadline for
+ * an answer runs from a packet that left, so that silence is counted once for each that did.
  *
  * Giving up is the host's too: no packet newly acknowledged for (retry_cnt + 1) x ack_timeout_ns
  * while something was outstanding ends the QP. Engines repeat for ever.
