@@ -6,8 +6,7 @@
 
 /**
  * Let these faults happen at a port of a running node, from now on. A port that has no fault layer
- * gets one, between two turns of the worker. From the control thread, which
- * alone changes ports.
+ * gets one, between two turns of the worker. From the control thread, which alone changes ports.
  *
  * @param port  its place in struct nodes.
  * @return      0 or -ENOMEM.

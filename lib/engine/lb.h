@@ -29,7 +29,7 @@ struct lb_hop {
 	uint16_t id;          /**< port or path number */
 	bool up;              /**< link up, path not given up */
 	bool paused;          /**< PFC, or no credits */
-	uint32_t queue_bytes; /**< waiting at this egress, all data queues */
+	uint32_t queue_bytes; /**< waiting at this egress, in all queues */
 };
 
 /** What a choice may look at. */
@@ -39,7 +39,7 @@ struct lb_pkt {
 	uint32_t dst;       /**< switch: destination host */
 	uint32_t len_bytes; /**< frame */
 	uint16_t in_port;   /**< switch */
-	uint8_t queue;      /**< switch: class, ToS bits 7-5 */
+	uint8_t queue;      /**< switch: class */
 	bool retransmit;    /**< host */
 	bool adapted;       /**< switch: ToS bit 4, already moved by AFI */
 };

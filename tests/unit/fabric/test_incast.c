@@ -15,7 +15,7 @@
 #define RATE UINT64_C(100000000000)
 #define DATA_LEN 1024
 #define HEADER_LEN 57
-/* 1,024 bytes at 100 Gb/s, in 2^-3 ns so that it is whole: 81.92 ns. */
+/* 1,024 bytes at 100 Gb/s: 81.92 ns. */
 #define SLOT_PS 81920
 
 static struct rig rig;
