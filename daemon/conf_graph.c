@@ -223,18 +223,34 @@ walk_from(struct walk *w, uint32_t s)
 	return false;
 }
 
+/* Returns whether a circle was found and told, which is enough. */
+static bool
+is_circle(const struct look *l, uint32_t s, const struct ip_addr *ip, uint32_t bits)
+{
+	const struct ip_prefix to = {*ip, (uint8_t)bits};
+	struct walk w = {.look = l, .to = &to};
+
+	return walk_from(&w, s);
+}
+
+/* Along all routes, and to what is worked out under them, whose prefixes are longer. */
 static void
 check_circles(const struct look *l)
 {
+	const struct conf_switch *switches = l->conf->switches;
+
+	for (uint32_t s = 0; s < l->conf->nb_switches; s++)
+		for (uint32_t i = 0; i < switches[s].nb_routes; i++)
+			if (is_circle(l, s, &switches[s].routes[i].prefix,
+			              switches[s].routes[i].prefix_bits))
+				return;
 	for (uint32_t s = 0; s < l->conf->nb_switches; s++) {
-		const struct conf_switch *sw = &l->conf->switches[s];
+		for (uint32_t i = 0; switches[s].nb_routes > 0 && i < topo_nb_routes(l->topo);
+		     i++) {
+			struct ip_prefix to;
 
-		for (uint32_t i = 0; i < sw->nb_routes; i++) {
-			const struct ip_prefix to = {sw->routes[i].prefix,
-			                             (uint8_t)sw->routes[i].prefix_bits};
-			struct walk w = {.look = l, .to = &to};
-
-			if (walk_from(&w, s))
+			topo_route(l->topo, s, i, &to);
+			if (is_circle(l, s, &to.ip, to.bits))
 				return;
 		}
 	}

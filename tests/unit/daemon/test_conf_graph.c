@@ -50,7 +50,7 @@ Test(conf_graph, what_is_no_fabric_is_told_with_line_and_names)
 	         "[nic n3]\nport = ring:h3\nip = 10.0.0.4\n",
 	         NULL},
 		/* Routes by hand. */
-		{"route = 10.0.0.0/24 ring:b0 ring:b1\n", NULL},
+		{"route = 10.0.0.0/24 ring:b0 ring:b1\nroute = 10.0.0.3 ring:h2\n", NULL},
 		{"[switch leaf2]\nports = ring:c0\nroute = ::/0 ring:c0\n[switch spine2]\n"
 	         "ports = ring:c0 link:up\nroute = ::/0 link:up\n",
 	         NULL},
@@ -66,6 +66,13 @@ Test(conf_graph, what_is_no_fabric_is_told_with_line_and_names)
 		/* What is worked out elsewhere leads back to the host's own switch. */
 		{"route = 10.0.0.3 ring:b0\n",
 	         ":21: this route runs in a circle: leaf1, spine0, leaf1\n"},
+		/* A switch with routes has no others: also not to its own host. */
+		{"route = 10.0.0.0/24 ring:b0 ring:b1\n",
+	         ":21: this route runs in a circle: leaf1, spine0, leaf1\n"},
+		{"[switch leaf2]\nports = ring:c0 ring:c1 ring:h3\nroute = 10.0.0.0/8 ring:c0\n"
+	         "[switch spine2]\nports = ring:c0 ring:c1 link:up\n"
+	         "[nic n3]\nport = ring:h3\nip = 10.0.1.1\n",
+	         ":23: this route runs in a circle: leaf2, spine2, leaf2\n"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
