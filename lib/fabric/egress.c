@@ -16,35 +16,21 @@
 
 /* A link that had nothing to send has earned nothing. */
 static void
-begin_if_idle(struct switch_port *port, uint64_t now_ns)
+begin(struct switch_port *port, uint64_t now_ns)
 {
-	uint64_t earliest = now_ns - port->params.catch_up_ns;
-
-	if (!port->is_ready || now_ns < port->params.catch_up_ns)
-		earliest = port->is_ready ? 0 : now_ns;
-	if (port->free_ns < earliest) {
-		port->free_ns = earliest;
-		port->free_frac = 0;
-	}
+	link_clock_begin(&port->clock, now_ns, port->is_ready ? port->params.catch_up_ns : 0);
 	port->is_ready = true;
 }
 
 /* The link is taken until the frame's end has left. */
 static void
-occupy(struct switch_port *port, struct pkt *p, uint64_t now_ns)
+occupy(struct switch_port *port, struct pkt *p)
 {
 	uint32_t bytes = p->len + port->params.overhead_bytes;
-	uint64_t length;
 
 	port->tx_link_bytes += bytes;
-	if (port->ns_per_byte == 0) {
-		p->due_ns = now_ns + port->params.delay_ns;
-		return;
-	}
-	length = bytes * port->ns_per_byte + port->free_frac;
-	port->free_ns += length >> FRAC_BITS;
-	port->free_frac = length & ((1u << FRAC_BITS) - 1);
-	p->due_ns = port->free_ns + port->params.delay_ns;
+	link_clock_take(&port->clock, bytes);
+	p->due_ns = port->clock.free_ns + port->params.delay_ns;
 }
 
 static void
@@ -88,7 +74,7 @@ depart(struct fabric_switch *sw, struct switch_port *port, struct pkt *p, uint8_
 	    mark_hit(mark, port->queues.q[queue].nb_bytes, &port->dice))
 		port->stats.q_marked[queue] += mark_ce(p->data + p->sw.l3_off);
 	if (port->rate_code && p->sw.bth_off)
-		write_telemetry(sw, port, p, port->free_ns);
+		write_telemetry(sw, port, p, port->clock.free_ns);
 	port->stats.q_packets[queue]++;
 	port->stats.q_bytes[queue] += p->len;
 }
@@ -120,12 +106,12 @@ next_on_link(struct fabric_switch *sw, struct switch_port *port, uint8_t may, ui
 		port->is_ready = false;
 		return NULL;
 	}
-	begin_if_idle(port, now_ns);
-	if (port->ns_per_byte && port->free_ns > now_ns)
+	begin(port, now_ns);
+	if (port->clock.free_ns > now_ns)
 		return NULL;
 	p = next_frame(sw, port, may, now_ns);
 	if (p)
-		occupy(port, p, now_ns);
+		occupy(port, p);
 	return p;
 }
 
@@ -183,7 +169,7 @@ port_leaves_ns(const struct switch_port *port)
 		resume_ns = pause_next_ns(&port->pause);
 		next_ns = resume_ns < next_ns ? resume_ns : next_ns;
 	}
-	return next_ns > port->free_ns ? next_ns : port->free_ns;
+	return next_ns > port->clock.free_ns ? next_ns : port->clock.free_ns;
 }
 
 uint64_t

@@ -62,9 +62,6 @@ const struct param_desc switch_port_descs[] = {
 	{NULL},
 };
 
-/* Slower ones would overflow the clock of a link. */
-#define RATE_MIN_BPS 1000000
-
 #define PORT(name)                                                                                 \
 	{                                                                                          \
 #name, offsetof(struct switch_port_stats, name)                                    \
@@ -187,7 +184,7 @@ switch_conf_check(const struct switch_conf *conf, char *why, size_t size)
 		return -EINVAL;
 	}
 	for (uint16_t p = 0; p < conf->nb_ports; p++) {
-		if (conf->ports[p].rate_bps == 0 || conf->ports[p].rate_bps >= RATE_MIN_BPS)
+		if (conf->ports[p].rate_bps == 0 || conf->ports[p].rate_bps >= LINK_RATE_MIN_BPS)
 			continue;
 		snprintf(why, size, "port %u: rate is less than 1 Mb/s", p);
 		return -EINVAL;

@@ -36,8 +36,7 @@ init_port(struct fabric_switch *sw, uint16_t idx, uint64_t *seeds)
 	port->hop = &sw->hops[idx];
 	*port->hop = (struct lb_hop){.id = idx, .up = true};
 	port->has_link = rate_bps > 0 || port->params.delay_ns > 0;
-	if (rate_bps)
-		port->ns_per_byte = ((UINT64_C(8000000000) << FRAC_BITS) + rate_bps - 1) / rate_bps;
+	link_clock_set_rate(&port->clock, rate_bps);
 	port->rate_code = conf->has_int ? int_rate_code(rate_bps) : 0;
 	port->hop_id = (uint16_t)(conf->id + idx * 40503u); /* spread: 2^16 / golden ratio */
 	prng_seed(&port->dice, prng_splitmix(seeds));

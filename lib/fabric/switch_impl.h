@@ -6,6 +6,7 @@
 #include "engine.h"
 #include "fib.h"
 #include "frame.h"
+#include "link_clock.h"
 #include "mark.h"
 #include "pause.h"
 #include "prng.h"
@@ -25,14 +26,12 @@ struct switch_port {
 	bool is_up, floods;
 
 	/* the link that it stands for */
-	bool has_link;          /* frames take time */
-	bool is_ready;          /* something could have left when it was last looked at */
-	uint64_t free_ns;       /* when the last frame's end has left */
-	uint32_t free_frac;     /* of it, in 2^-30 ns */
-	uint64_t ns_per_byte;   /* in 2^-30 ns; 0 = no time at all */
-	struct pkt_queue wire;  /* frames on the link, by due_ns */
-	uint64_t tx_link_bytes; /* sent, with overhead */
-	uint8_t rate_code;      /* of telemetry */
+	bool has_link;           /* frames take time */
+	bool is_ready;           /* something could have left when it was last looked at */
+	struct link_clock clock; /* of it */
+	struct pkt_queue wire;   /* frames on the link, by due_ns */
+	uint64_t tx_link_bytes;  /* sent, with overhead */
+	uint8_t rate_code;       /* of telemetry */
 	uint16_t hop_id;
 	struct prng dice;
 
@@ -64,8 +63,6 @@ struct fabric_switch {
 
 /* Frames on one link: the pool must not run dry on a long fast one. Our choice. */
 #define WIRE_MAX_PKTS 4096
-/* Of a nanosecond: a byte at 400 Gb/s takes 0.02. */
-#define FRAC_BITS 30
 
 /* Static prefixes of one switch. Our choice: a fat tree's hosts. */
 #define SWITCH_ROUTES_MAX 4096

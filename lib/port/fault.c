@@ -19,6 +19,7 @@ struct fault_port {
 	struct fault_outage down;
 	uint64_t since_ns; /* its times count from then on; NEVER_NS = from the next turn on */
 	uint64_t edge_ns;  /* the link goes down or up */
+	uint64_t now_ns;   /* of the last turn */
 	struct fault_stats stats;
 };
 
@@ -76,8 +77,12 @@ fault_rx_burst(struct port *port, struct pkt **pkts, uint32_t max, uint64_t now_
 
 	fault_turn_link(fp, now_ns);
 	fault_flush(fp, now_ns);
-	room = min_u32(max, fault_lane_room(&fp->rx, FAULT_HELD_MAX_PKTS));
+	fp->now_ns = now_ns;
+	room = min_u32(max, fault_lane_room(&fp->rx, FAULT_HELD_MAX_PKTS, now_ns));
+	fault_lane_grant(&fp->rx, room);
 	n = fp->inner->ops->rx_burst(fp->inner, pkts, room, now_ns);
+	if (room > 0)
+		fault_lane_taken(&fp->rx, n);
 	port->is_down = fp->inner->is_down || fp->rx.is_cut;
 	if (!fault_lane_is_idle(&fp->rx)) {
 		for (uint32_t i = 0; i < n; i++)
@@ -93,14 +98,24 @@ fault_rx_burst(struct port *port, struct pkt **pkts, uint32_t max, uint64_t now_
  * link that is down takes everything.
  */
 static uint32_t
+tx_room_now(const struct fault_port *fp, uint64_t now_ns)
+{
+	const struct fault_dir *dir = &fp->tx.dir;
+	uint32_t limit = FAULT_HELD_MAX_PKTS;
+
+	if (!dir->rate_bps && !dir->delay_ns && !dir->jitter_ns && !fp->tx.is_cut)
+		limit = min_u32(limit, fp->inner->ops->tx_room(fp->inner));
+	return fault_lane_room(&fp->tx, limit, now_ns);
+}
+
+static uint32_t
 fault_tx_room(struct port *port)
 {
 	struct fault_port *fp = (struct fault_port *)port;
-	uint32_t limit = FAULT_HELD_MAX_PKTS;
+	uint32_t room = tx_room_now(fp, fp->now_ns);
 
-	if (fp->tx.dir.delay_ns == 0 && fp->tx.dir.jitter_ns == 0 && !fp->tx.is_cut)
-		limit = min_u32(limit, fp->inner->ops->tx_room(fp->inner));
-	return fault_lane_room(&fp->tx, limit);
+	fault_lane_grant(&fp->tx, room);
+	return room;
 }
 
 static uint32_t
@@ -110,7 +125,8 @@ fault_tx_burst(struct port *port, struct pkt **pkts, uint32_t n, uint64_t now_ns
 	uint32_t nb_sent;
 
 	fault_flush(fp, now_ns);
-	n = min_u32(n, fault_tx_room(port));
+	n = min_u32(n, tx_room_now(fp, now_ns));
+	fault_lane_taken(&fp->tx, n);
 	port_count_tx(port, pkts, n);
 	if (fault_lane_is_idle(&fp->tx)) {
 		nb_sent = fp->inner->ops->tx_burst(fp->inner, pkts, n, now_ns);
@@ -130,8 +146,8 @@ fault_next_ns(struct port *port)
 	struct port *inner = fp->inner;
 	const uint64_t times_ns[] = {
 		inner->ops->next_ns ? inner->ops->next_ns(inner) : NEVER_NS,
-		fault_lane_next_ns(&fp->tx),
-		fault_lane_next_ns(&fp->rx),
+		fault_lane_next_ns(&fp->tx, fp->now_ns),
+		fault_lane_next_ns(&fp->rx, fp->now_ns),
 		fp->edge_ns,
 	};
 	uint64_t next_ns = NEVER_NS;

@@ -69,7 +69,12 @@ struct fault_dir {
 	uint32_t ppm[FAULT_NB_SHARES]; /**< how many of a million frames, 0 to 1000000 */
 	uint32_t reorder_pkts; /**< 1 to FAULT_REORDER_MAX_PKTS if ppm[FAULT_REORDER] is not 0 */
 	uint64_t reorder_ns;   /**< no frame is held back longer, whether others came or not */
-	uint64_t delay_ns;     /**< of every frame */
+	/**
+	 * Frames take the time that a link of this rate needs for them and the 24 bytes between
+	 * two; 0 = none. From LINK_RATE_MIN_BPS on, less counts as that.
+	 */
+	uint64_t rate_bps;
+	uint64_t delay_ns; /**< of every frame, then */
 	/**
 	 * Of each frame's delay, evenly up and down, 0 to 1e9, not below 0 in all. A frame never
 	 * leaves before the one in front of it: overtaking is FAULT_REORDER's.

@@ -7,6 +7,12 @@
 #include "engine.h"
 
 #define MILLION 1000000
+/* Of a link, beyond a frame: FCS 4, preamble 8, gap 12. Source: IEEE 802.3. */
+#define OVERHEAD_BYTES 24
+/* What a late driver may send at once, in time of the link. Our choice, as of a switch's port. */
+#define LATE_NS 1000000
+/* So much of the link's time may be promised: more, and nobody could overtake what waits there. */
+#define AHEAD_NS 10000
 
 static bool
 lane_hit(struct fault_lane *lane, enum fault_kind kind)
@@ -34,6 +40,11 @@ lane_delay_ns(struct fault_lane *lane)
 static void
 lane_append(struct fault_lane *lane, struct pkt *p, uint64_t now_ns)
 {
+	if (lane->clock.ns_per_byte) {
+		link_clock_begin(&lane->clock, now_ns, lane->is_pressed ? LATE_NS : 0);
+		link_clock_take(&lane->clock, p->len + OVERHEAD_BYTES);
+		now_ns = lane->clock.free_ns;
+	}
 	p->due_ns = now_ns + lane_delay_ns(lane);
 	pkt_queue_push(&lane->line, p);
 }
@@ -141,18 +152,53 @@ fault_lane_pop(struct fault_lane *lane, struct pkt **pkts, uint32_t max, uint64_
 	return n;
 }
 
+/* Frames of the largest size that the link can begin within AHEAD_NS; one at least, when it is
+ * free. */
+static uint32_t
+lane_rate_room(const struct fault_lane *lane, uint64_t now_ns)
+{
+	const struct link_clock *c = &lane->clock;
+	uint64_t frame_ns = lane->pool->room_bytes * c->ns_per_byte >> LINK_CLOCK_FRAC_BITS;
+
+	if (c->free_ns >= now_ns + AHEAD_NS)
+		return 0;
+	return 1 + (uint32_t)((now_ns + AHEAD_NS - c->free_ns) / (frame_ns + 1));
+}
+
 uint32_t
-fault_lane_room(const struct fault_lane *lane, uint32_t limit)
+fault_lane_room(const struct fault_lane *lane, uint32_t limit, uint64_t now_ns)
 {
 	uint32_t nb_inside = lane->line.nb_pkts + lane->nb_held;
+	uint32_t room = nb_inside < limit ? limit - nb_inside : 0;
 
-	return nb_inside < limit ? limit - nb_inside : 0;
+	if (lane->clock.ns_per_byte == 0)
+		return room;
+	return lane_rate_room(lane, now_ns) < room ? lane_rate_room(lane, now_ns) : room;
+}
+
+void
+fault_lane_grant(struct fault_lane *lane, uint32_t room)
+{
+	if (lane->nb_granted)
+		lane->is_pressed = false; /* there was room, and nobody came */
+	lane->nb_granted = room;
+}
+
+void
+fault_lane_taken(struct fault_lane *lane, uint32_t nb)
+{
+	lane->is_pressed = nb > 0 && nb >= lane->nb_granted;
+	lane->nb_granted = 0;
 }
 
 uint64_t
-fault_lane_next_ns(const struct fault_lane *lane)
+fault_lane_next_ns(const struct fault_lane *lane, uint64_t now_ns)
 {
 	uint64_t next_ns = lane->line.head ? lane->line.head->due_ns : NEVER_NS;
+	uint64_t room_ns = lane->clock.free_ns > AHEAD_NS ? lane->clock.free_ns - AHEAD_NS : 0;
+
+	if (lane->clock.ns_per_byte && (lane->is_pressed || room_ns > now_ns) && room_ns < next_ns)
+		next_ns = room_ns;
 
 	for (uint32_t i = 0; i < lane->nb_held; i++)
 		if (lane->held[i].due_ns < next_ns)
@@ -200,6 +246,11 @@ fault_lane_set(struct fault_lane *lane, const struct fault_dir *dir)
 		lane->nb_qpn = 0;
 		lane->nb_psn = 0;
 	}
+	link_clock_set_rate(&lane->clock, dir->rate_bps && dir->rate_bps < LINK_RATE_MIN_BPS
+	                                          ? LINK_RATE_MIN_BPS
+	                                          : dir->rate_bps);
+	lane->is_pressed = false;
+	lane->nb_granted = 0;
 	lane->dir = *dir;
 	lane->is_clean = !fault_dir_any(dir);
 }

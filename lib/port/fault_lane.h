@@ -3,6 +3,7 @@
 #define WEFT_PORT_FAULT_LANE_H
 
 #include "fault.h"
+#include "link_clock.h"
 #include "prng.h"
 
 /*
@@ -36,6 +37,10 @@ struct fault_lane {
 	struct fault_held held[FAULT_REORDER_MAX_PKTS];
 	uint32_t nb_held;
 	struct pkt_queue line; /**< a frame leaves when it and all before it are due */
+	/* of dir.rate_bps */
+	struct link_clock clock;
+	uint32_t nb_granted; /**< room that was said last, and nobody has come for */
+	bool is_pressed;     /**< whoever sends has used all room: it has missed what time passed */
 	struct pkt_pool *pool;
 	uint64_t *hits; /**< of struct fault_stats, by enum fault_kind */
 	uint64_t *no_copy;
@@ -58,9 +63,17 @@ void fault_lane_push(struct fault_lane *lane, struct pkt *p, uint64_t now_ns);
 /** Those that are due come out, up to max. */
 uint32_t fault_lane_pop(struct fault_lane *lane, struct pkt **pkts, uint32_t max, uint64_t now_ns);
 /** So many more may come in, if limit may be inside. Doubles may exceed it, each frame by one. */
-uint32_t fault_lane_room(const struct fault_lane *lane, uint32_t limit);
-/** When the next is due; NEVER_NS = there is none. */
-uint64_t fault_lane_next_ns(const struct fault_lane *lane);
+uint32_t fault_lane_room(const struct fault_lane *lane, uint32_t limit, uint64_t now_ns);
+/** Whoever sends is told that there is so much room. */
+void fault_lane_grant(struct fault_lane *lane, uint32_t room);
+/** And so many are about to come in. */
+void fault_lane_taken(struct fault_lane *lane, uint32_t nb);
+/**
+ * When the next is due, or may come in; NEVER_NS = neither.
+ *
+ * @param now_ns  of the last turn.
+ */
+uint64_t fault_lane_next_ns(const struct fault_lane *lane, uint64_t now_ns);
 /** Free all that is inside. @return how many. */
 uint32_t fault_lane_clear(struct fault_lane *lane);
 /** The link goes down, and all that is inside is lost; or it comes up. */

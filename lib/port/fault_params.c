@@ -37,6 +37,7 @@
 	ROW(prefix "reorder_pkts", PARAM_U32, dir.reorder_pkts, 8, 1, FAULT_REORDER_MAX_PKTS,      \
 	    "pkt", "our choice"),                                                                  \
 	TIME(prefix "reorder_time", dir.reorder_ns, 1e5, 1e10),                                    \
+	ROW(prefix "rate", PARAM_U64, dir.rate_bps, 0, 0, 1.6e12, "bps", "our choice"),            \
 	TIME(prefix "delay", dir.delay_ns, 0, 1e10),                                               \
 	ROW(prefix "jitter", PARAM_U32, dir.jitter_ns, 0, 0, 1e9, "ns", "our choice")
 /* clang-format on */
@@ -84,8 +85,8 @@ fault_dir_any(const struct fault_dir *dir)
 		if (dir->ppm[i])
 			return true;
 	}
-	return dir->delay_ns || dir->jitter_ns || dir->burst.p_ppm || dir->pattern.nb_bits ||
-	       (dir->qpn.qpn && (dir->qpn.every || dir->qpn.psn_times));
+	return dir->rate_bps || dir->delay_ns || dir->jitter_ns || dir->burst.p_ppm ||
+	       dir->pattern.nb_bits || (dir->qpn.qpn && (dir->qpn.every || dir->qpn.psn_times));
 }
 
 bool

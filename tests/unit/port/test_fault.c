@@ -306,7 +306,7 @@ Test(fault, keys_have_a_default_in_range_and_a_place_of_their_own)
 			cr_expect_str_neq(d->name, e->name);
 		}
 	}
-	cr_expect_eq(d - fault_param_descs, 41);
+	cr_expect_eq(d - fault_param_descs, 43);
 }
 
 Test(fault, what_happens_can_be_changed_and_what_is_held_still_leaves)
@@ -447,5 +447,82 @@ Test(fault, a_port_in_use_goes_on_when_it_is_wrapped)
 	cr_expect_eq(fault_wire_receive(ends[1], numbers, 4, 0), 2);
 	w.node = wrapped;
 	w.far = ends[1];
+	fault_wire_close(&w);
+}
+
+/* ---- rate ---- */
+
+#define RATE UINT64_C(1000000000)
+/* 100 and 24 bytes at 1 Gb/s. */
+#define FRAME_NS 992
+
+/* For so long, a turn in each step: a sender that has always more, or never. Frames that arrived.
+ */
+static uint32_t
+press(struct fault_wire *w, bool outwards, bool always, uint64_t from_ns, uint64_t for_ns,
+      uint64_t step_ns)
+{
+	struct port *from = outwards ? w->node : w->far, *to = outwards ? w->far : w->node;
+	struct pkt *pkts[64];
+	uint32_t nb = 0;
+
+	for (uint64_t now_ns = from_ns; now_ns < from_ns + for_ns; now_ns += step_ns) {
+		uint32_t n = to->ops->rx_burst(to, pkts, 64, now_ns), room;
+
+		nb += n;
+		pkt_free(pkts, n);
+		if (outwards) /* its own turn, as a driver has it */
+			w->node->ops->rx_burst(w->node, pkts, 64, now_ns);
+		room = from->ops->tx_room(from);
+		n = always ? (room < 32 ? room : 32) : 0;
+		if (n == 0)
+			continue;
+		cr_assert_eq(w->pool->alloc(w->pool, pkts, n), n);
+		for (uint32_t i = 0; i < n; i++)
+			pkts[i]->len = FAULT_WIRE_LEN;
+		cr_assert_eq(from->ops->tx_burst(from, pkts, n, now_ns), n);
+	}
+	return nb;
+}
+
+Test(fault, a_rate_is_kept_both_ways_by_fast_and_by_late_drivers)
+{
+	static const struct fault_params rows[] = {{.tx.rate_bps = RATE}, {.rx.rate_bps = RATE}};
+	static const uint64_t steps_ns[] = {100, 1000, 30000};
+
+	for (int i = 0; i < 2; i++)
+		for (int k = 0; k < 3; k++) {
+			struct fault_wire w = fault_wire_open(&rows[i], 64);
+			uint32_t nb = press(&w, i == 0, true, 1000000, 20000000, steps_ns[k]);
+			uint32_t want = 20000000 / FRAME_NS;
+
+			cr_expect(nb <= want + 2 && nb >= want - want / 50,
+			          "row %d step %d: %u of %u", i, k, nb, want);
+			fault_wire_close(&w);
+		}
+}
+
+Test(fault, a_link_that_nobody_used_lets_nothing_through_faster_later)
+{
+	static const struct fault_params params = {.tx.rate_bps = RATE, .tx.delay_ns = 5000};
+	struct fault_wire w = fault_wire_open(&params, 64);
+	uint32_t nb;
+
+	press(&w, true, false, 1000, 5000000, 1000);
+	nb = press(&w, true, true, 5001000, 100000, 1000);
+	/* The first arrives after its own time and the delay. */
+	cr_expect(nb <= (100000 - 5000) / FRAME_NS + 1 && nb >= (100000 - 7000) / FRAME_NS - 3,
+	          "%u", nb);
+	fault_wire_close(&w);
+}
+
+Test(fault, an_idle_link_of_some_rate_asks_for_no_turns)
+{
+	static const struct fault_params params = {.tx.rate_bps = RATE};
+	struct fault_wire w = fault_wire_open(&params, 64);
+
+	press(&w, true, true, 1000, 100000, 1000);
+	press(&w, true, false, 101000, 200000, 1000);
+	cr_expect_eq(w.node->ops->next_ns(w.node), NEVER_NS);
 	fault_wire_close(&w);
 }
