@@ -33,15 +33,6 @@ find_next(struct pause *p)
 	}
 }
 
-void
-pause_set_watchdog(struct pause *p, uint64_t watchdog_ns)
-{
-	p->watchdog_ns = watchdog_ns;
-	if (!watchdog_ns)
-		p->broken = 0;
-	find_next(p);
-}
-
 /* Up to now it was paused, or up to its end: that time is counted once. */
 static void
 count_time(struct pause *p, uint32_t cls, uint64_t now_ns)

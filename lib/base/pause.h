@@ -72,9 +72,6 @@ struct pause {
  */
 void pause_init(struct pause *p, struct pause_stats *stats, uint64_t watchdog_ns);
 
-/** From now on this watchdog. What is broken stays so as long as the new one says. */
-void pause_set_watchdog(struct pause *p, uint64_t watchdog_ns);
-
 /**
  * A pause frame names a class.
  *

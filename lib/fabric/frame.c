@@ -6,6 +6,7 @@
 #include "be.h"
 #include "fib.h"
 #include "hdr.h"
+#include "weft_hdr.h"
 
 #define IP_PROTO_TCP 6
 #define IPV6_PROTO_FRAGMENT 44
@@ -28,11 +29,11 @@ frame_parse(const uint8_t *data, uint32_t len, struct frame *f)
 	}
 	if (f->eth_type == ETH_TYPE_IPV4 && len >= off + IPV4_LEN && data[off] >> 4 == 4) {
 		f->l3_off = (uint16_t)off;
-		f->tos = data[off + 1];
+		f->tos = weft_tos(data + off, false);
 	} else if (f->eth_type == ETH_TYPE_IPV6 && len >= off + IPV6_LEN && data[off] >> 4 == 6) {
 		f->l3_off = (uint16_t)off;
 		f->ipv6 = true;
-		f->tos = (uint8_t)(data[off] << 4 | data[off + 1] >> 4);
+		f->tos = weft_tos(data + off, true);
 	}
 }
 

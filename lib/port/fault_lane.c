@@ -6,7 +6,6 @@
 
 #include "engine.h"
 
-#define MILLION 1000000
 /* Of a link, beyond a frame: FCS 4, preamble 8, gap 12. Source: IEEE 802.3. */
 #define OVERHEAD_BYTES 24
 /* What a late driver may send at once, in time of the link. Our choice, as of a switch's port. */

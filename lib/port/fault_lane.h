@@ -12,6 +12,9 @@
  * trimmed), fault_outage.c (when the link is down) and fault_params.c (keys and counters).
  */
 
+/* What shares are of. */
+#define MILLION 1000000
+
 /* Each kind's dice, by enum fault_kind as far as it throws any, and that of the delay. */
 enum { FAULT_DIE_JITTER = FAULT_BURST + 1, FAULT_NB_DICE };
 

@@ -6,8 +6,6 @@
 #include "trim.h"
 #include "wire.h"
 
-#define MILLION 1000000
-
 bool
 fault_lane_throws(struct fault_lane *lane, enum fault_kind kind, uint32_t ppm)
 {

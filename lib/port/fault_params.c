@@ -5,8 +5,6 @@
 
 /* What operators can ask of the fault layer, and what they can read. */
 
-#define MILLION 1000000
-
 #define ROW(name, type, member, def, min, max, unit, source)                                       \
 	{                                                                                          \
 		name, type, offsetof(struct fault_params, member), def, min, max, unit, source     \

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "trim.h"
 
-#include <assert.h>
-
 #include "csum.h"
 #include "weft_hdr.h"
 #include "wire.h"
@@ -25,16 +23,16 @@ add_words(uint32_t sum, const uint8_t *p, uint32_t len)
 	return len ? sum + ((uint32_t)p[0] << 8) : sum;
 }
 
-uint16_t
-wire_udp_checksum(const uint8_t *l3, bool ipv6, uint32_t udp_len)
+/* Of a datagram that was cut; what stands in its field counts as 0. RFC 768; RFC 8200, 8.1. */
+static uint16_t
+udp_checksum(const uint8_t *l3, bool ipv6)
 {
 	const uint8_t *udp = l3 + (ipv6 ? IPV6_LEN : IPV4_LEN);
-	uint32_t sum = IP_PROTO_UDP + udp_len;
+	uint32_t sum = IP_PROTO_UDP + WEFT_HEADER_ONLY_UDP_LEN;
 
-	assert(udp_len >= UDP_LEN && udp_len <= UINT16_MAX);
 	sum = ipv6 ? add_words(sum, l3 + 8, 32) : add_words(sum, l3 + 12, 8);
 	sum = add_words(sum, udp, UDP_LEN - 2);
-	sum = add_words(sum, udp + UDP_LEN, udp_len - UDP_LEN);
+	sum = add_words(sum, udp + UDP_LEN, WEFT_HEADER_ONLY_UDP_LEN - UDP_LEN);
 	sum = (uint16_t)~csum_fold(sum);
 	return sum ? (uint16_t)sum : 0xffff;
 }
@@ -73,6 +71,6 @@ wire_trim(uint8_t *frame, uint32_t l3_off, bool ipv6)
 	else
 		trim_ipv4(ip);
 	put_be16(udp + 4, WEFT_HEADER_ONLY_UDP_LEN);
-	put_be16(udp + 6, wire_udp_checksum(ip, ipv6, WEFT_HEADER_ONLY_UDP_LEN));
+	put_be16(udp + 6, udp_checksum(ip, ipv6));
 	return l3_off + hdr_len + WEFT_HEADER_ONLY_UDP_LEN;
 }

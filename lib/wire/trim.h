@@ -41,12 +41,4 @@ wire_may_trim_found(const uint8_t *bth, uint32_t bth_len, enum dcp_tag tag)
  */
 uint32_t wire_trim(uint8_t *frame, uint32_t l3_off, bool ipv6);
 
-/**
- * The UDP checksum of a datagram whose own checksum field is taken as 0; never 0. Source: RFC 768
- * and RFC 8200, 8.1.
- *
- * @param l3   IP header without options or extension headers; udp_len bytes of UDP follow it.
- */
-uint16_t wire_udp_checksum(const uint8_t *l3, bool ipv6, uint32_t udp_len);
-
 #endif

@@ -191,14 +191,6 @@ Test(pause, without_a_watchdog_a_pause_lasts)
 		cr_assert_eq(pause_mask(&p, now), 1 << 3);
 	}
 	cr_expect_eq(stats.storms[3], 0);
-	pause_set_watchdog(&p, WATCHDOG);
-	cr_expect_eq(pause_mask(&p, 100 * SEC), 0);
-	cr_expect_eq(stats.storms[3], 1);
-	pause_receive(&p, 3, 2 * SEC, 100 * SEC);
-	cr_expect_eq(pause_mask(&p, 100 * SEC), 0);
-	pause_set_watchdog(&p, 0);
-	pause_receive(&p, 3, 2 * SEC, 100 * SEC);
-	cr_expect_eq(pause_mask(&p, 100 * SEC), 1 << 3);
 }
 
 Test(pause, clearing_opens_all)
