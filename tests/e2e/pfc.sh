@@ -105,7 +105,11 @@ on() {
 	verdict $? "$kind: the kernels answer pings meanwhile"
 	e2e_stop $first_pid $forger_pid
 	daemons_end
+}
 
+# keys KIND: what the keys of the conf change; the NIC does that, whatever its port.
+keys() {
+	kind=$1
 	# Nothing at all leaves a NIC that is paused all the time and lets nothing end it.
 	daemons "$kind" 'pfc_watchdog = 0' && forge 0 0x08 0xffff 5
 	next_port
@@ -127,6 +131,7 @@ export WEFT_RUNTIME_DIR="$e2e_dir"
 net_or_skip weft 3498 10.99.0
 on af_packet
 on af_xdp
+keys af_packet
 e2e_stop $e2e_pids
 net_close
 e2e_end
