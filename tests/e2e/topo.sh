@@ -27,6 +27,10 @@ between() {
 	dev0=$1 dev1=$2
 	gid0=$(gid_index "$dev0" '::ffff:')
 	gid1=$(gid_index "$dev1" '::ffff:')
+	[ -n "$gid0" ] && [ -n "$gid1" ] && return
+	(run ibv_devinfo -v) >"$e2e_dir/client" 2>&1
+	verdict 1 "$dev0 and $dev1 have an IPv4-mapped RoCE v2 GID" "'$gid0' and '$gid1'"
+	gid0=${gid0:-none} gid1=${gid1:-none}
 }
 
 # all_pairs: a program of each host with one of each other
