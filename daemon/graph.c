@@ -45,6 +45,12 @@ peer_of(const struct conf *conf, struct spot spot, struct spot *peer)
 	return false;
 }
 
+static bool
+floods(const struct conf *conf, struct spot spot)
+{
+	return conf->switches[spot.sw].settings[spot.port].link.floods;
+}
+
 static void
 add_host(struct graph *g, struct spot spot, const struct conf_nic *nic,
          const struct conf_port *port)
@@ -75,6 +81,7 @@ add_port(struct graph *g, const struct conf *conf, struct spot spot)
 			.sw = {(uint16_t)spot.sw, (uint16_t)peer.sw},
 			.port = {(uint8_t)spot.port, (uint8_t)peer.port},
 			.up = true,
+			.off_tree = !floods(conf, spot) || !floods(conf, peer),
 		};
 	}
 }

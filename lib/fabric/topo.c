@@ -162,7 +162,7 @@ join_peers(struct topo *t)
 
 		for (int end = 0; end < 2; end++)
 			t->peers[l->sw[end]][l->port[end]] =
-				(struct peer){l->sw[!end], l->port[!end]};
+				(struct peer){l->sw[!end], l->port[!end], l->off_tree};
 	}
 }
 

@@ -32,6 +32,7 @@ struct topo_link {
 	uint16_t sw[2];  /**< not the same */
 	uint8_t port[2]; /**< of sw[0] and sw[1] */
 	bool up;
+	bool off_tree; /**< no floods go along it, whatever else there is */
 };
 
 /** A link between a switch and a host. */

@@ -24,7 +24,7 @@ find_links(struct topo *t)
 	}
 }
 
-/* All that is connected with a switch, and the tree of links over which it was found. */
+/* All that floods of a switch reach, and the tree of links over which it was found. */
 static void
 grow_tree(struct topo *t, uint32_t root)
 {
@@ -39,7 +39,7 @@ grow_tree(struct topo *t, uint32_t root)
 			uint32_t port = lowest(ports);
 			struct peer peer = t->peers[s][port];
 
-			if (t->part[peer.sw] != FAR)
+			if (t->part[peer.sw] != FAR || peer.off_tree)
 				continue;
 			t->part[peer.sw] = root;
 			t->flood[s] |= UINT64_C(1) << port;

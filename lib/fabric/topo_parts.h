@@ -17,6 +17,7 @@
 struct peer {
 	uint16_t sw;
 	uint8_t port;
+	bool off_tree;
 };
 
 /* Attachments of a destination: numbers in topo.dest_atts. */
@@ -44,7 +45,7 @@ struct topo {
 	/* What topo_compute fills. */
 	uint64_t *linked; /* ports whose link to another switch is up */
 	uint64_t *flood;
-	uint32_t *part;  /* lowest switch that each is connected with */
+	uint32_t *part;  /* lowest switch whose floods reach each */
 	uint32_t *hops;  /* of each switch to the destination at hand */
 	uint32_t *queue; /* switches in the order in which they were reached */
 	bool *is_done;   /* whether a row is computed */

@@ -336,6 +336,23 @@ Test(reroute, a_switch_with_routes_has_only_these)
 	close_fabric(&f);
 }
 
+Test(reroute, floods_go_round_a_link_that_has_none)
+{
+	static const char text[] = "[switch left]\nports = ring:h0 ring:a ring:b\n"
+				   "[switch right]\nports = ring:h1 ring:a ring:b\n"
+				   "[port ring:a]\nflood = no\n"
+				   "[nic n0]\nport = ring:h0\nip = 10.0.0.1\n"
+				   "[nic n1]\nport = ring:h1\nip = 10.0.0.2\n";
+	struct fabric f;
+
+	open_fabric(&f, read_good(text));
+	expect_broadcasts_once(&f);
+	cr_expect_eq(sent_by(&f, "left", 1), 0);
+	expect_all_pairs(&f);
+	cr_expect(sent_by(&f, "left", 1) > 0, "prefixes lead over both");
+	close_fabric(&f);
+}
+
 Test(reroute, one_switch_alone_learns)
 {
 	struct fabric f;
