@@ -8,9 +8,15 @@
 e2e_needs python3
 
 rate=2
-# make_conf SWITCH_KEYS [NIC_KEYS]: a conf of eight hosts in class 3
+# make_conf SWITCH_KEYS [NIC_KEYS [SWITCHES]]: a conf of eight hosts in class 3, at one switch or, with the
+# one that all write to apart, at two
 make_conf() {
-	printf '[switch sw0]\nports = ring:h0 ring:h1 ring:h2 ring:h3 ring:h4 ring:h5 ring:h6 ring:h7\n%s\n' "$1"
+	if [ "${3-1}" = 1 ]; then
+		printf '[switch sw0]\nports = ring:h0 ring:h1 ring:h2 ring:h3 ring:h4 ring:h5 ring:h6 ring:h7\n%s\n' "$1"
+	else
+		printf '[switch sw0]\nports = ring:h0 ring:mid\n%s\n' "$1"
+		printf '[switch sw1]\nports = ring:mid ring:h1 ring:h2 ring:h3 ring:h4 ring:h5 ring:h6 ring:h7\n%s\n' "$1"
+	fi
 	printf '[port ring:h0]\nrate = %sG\n' $rate
 	for i in 0 1 2 3 4 5 6 7; do
 		printf '[nic weft%s]\nport = ring:h%s\nip = 10.77.0.%s\ntraffic_class = 96\n%s\n' "$i" "$i" $((i + 1)) "${2-}"
@@ -22,7 +28,7 @@ total() {
 all = json.load(sys.stdin)["counters"]
 print(sum(c.get(n, 0) for o, c in all.items() if re.fullmatch(sys.argv[1], o) for n in sys.argv[2:]))' "$@"
 }
-# restart SWITCH_KEYS [NIC_KEYS]: the daemon with these
+# restart SWITCH_KEYS [NIC_KEYS [SWITCHES]]: the daemon with these
 restart() {
 	# shellcheck disable=SC2086 # pids
 	e2e_stop $e2e_daemon
@@ -73,6 +79,18 @@ drops=$(total 'sw0/.*' tx_prio0_full tx_prio3_full tx_prio3_headroom tx_full_pkt
 told=$(total 'sw0/[1-7]' tx_prio3_pause)
 [ "$drops" = 0 ] && [ "$told" -gt 0 ]
 verdict $? "nothing is dropped, hosts are paused" "$told pauses"
+
+# A switch pauses a switch, and that its hosts.
+restart 'pfc = 3
+buffer = 6M' '' 2
+write_all "the same through two switches"
+drops=$(total 'sw[01]/.*' tx_prio3_full tx_prio3_headroom tx_full_pkts tx_no_buffer)
+[ "$drops" = 0 ]
+verdict $? "nothing is dropped in either" "$drops"
+between=$(total sw1/0 rx_prio3_pause)
+heard=$(total 'weft[1-7]' rx_prio3_pause)
+[ "$between" -gt 0 ] && [ "$heard" -gt 0 ]
+verdict $? "one pauses the other, which pauses hosts" "$between and $heard frames heard"
 
 restart 'limit = 200K'
 write_all "the same without PFC: go-back-N delivers every byte"
