@@ -163,8 +163,8 @@ find_section(struct conf_reader *r, const char *kind)
 	return NULL;
 }
 
-/* "nic weft0" from between the brackets. */
-static void
+/* "nic weft0" from between the brackets; false: it is skipped. */
+static bool
 begin_section(struct conf_reader *r, char *text)
 {
 	const struct conf_section *s;
@@ -172,28 +172,27 @@ begin_section(struct conf_reader *r, char *text)
 
 	r->in_section = true;
 	r->section = NULL;
-	r->nb_bad_sections++; /* until it turns out to be good */
 	r->nb_tables = 0;
 	r->nb_seen = 0;
 	kind = strtok_r(text, " \t", &rest);
 	if (!kind) {
 		conf_error(r, r->line, "a section without a name");
-		return;
+		return false;
 	}
 	title = strtok_r(NULL, " \t", &rest);
 	s = find_section(r, kind);
 	if (!s)
-		return;
+		return false;
 	if ((s->title != NULL) != (title != NULL) || (title && strtok_r(NULL, " \t", &rest))) {
 		conf_error(r, r->line, "the section is written [%s%s%s]", s->name,
 		           s->title ? " " : "", s->title ? s->title : "");
-		return;
+		return false;
 	}
 	r->obj = s->begin(r, title);
 	if (!r->obj)
-		return;
+		return false;
 	r->section = s;
-	r->nb_bad_sections--;
+	return true;
 }
 
 /* What some editors begin a file with. */
@@ -253,7 +252,8 @@ next_line(char *buf, int size, void *user)
 	memcpy(buf, text, len + 1);
 	if (len > 1 && text[0] == '[' && text[len - 1] == ']') {
 		text[len - 1] = '\0';
-		begin_section(r, text + 1);
+		if (!begin_section(r, text + 1))
+			r->nb_bad_sections++;
 		/* Ours now; libinih cuts long names. */
 		buf[0] = '\0';
 	} else if (text[0] == '[') {

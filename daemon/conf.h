@@ -224,6 +224,12 @@ uint32_t conf_memory_mb(const struct conf *conf);
 /** "ring" of "ring:NAME". */
 const char *conf_port_kind(const struct conf_port *port);
 
+/** Whether it is one end of a wire, whose other end may be named as well: a ring, a link. */
+bool conf_port_has_two_ends(const struct conf_port *port);
+
+/** Whether both name the same wire: its two ends, if it has any. */
+bool conf_same_wire(const struct conf_port *a, const struct conf_port *b);
+
 /** Collect the ports of a kind, up to max; returns how many. */
 uint32_t conf_ports_of(const struct conf *conf, enum port_kind kind, const struct conf_port **ports,
                        uint32_t max);

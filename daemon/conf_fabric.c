@@ -80,7 +80,7 @@ check_headroom(struct conf_reader *r, const struct conf_switch *sw)
 {
 	uint32_t first = 0, nb = 0;
 	uint64_t need_bytes = 0;
-	char text[CONF_PORT_ARG_LEN + 32];
+	char text[CONF_PORT_TEXT];
 
 	for (uint32_t p = 0; p < sw->nb_ports; p++) {
 		const struct switch_port_params *link = &sw->settings[p].link;
@@ -96,12 +96,12 @@ check_headroom(struct conf_reader *r, const struct conf_switch *sw)
 	}
 	if (nb == 0)
 		return;
-	conf_port_text(&sw->ports[first], text, sizeof(text));
 	conf_warning(r, sw->settings[first].line ? sw->settings[first].line : sw->lossless_line,
 	             "[switch %s]: port %s has headroom = %" PRIu64
 	             ", and two delays of its link and two frames take %" PRIu64
 	             ": lossless classes may lose frames%s",
-	             sw->name, text, sw->settings[first].link.headroom_bytes, need_bytes,
+	             sw->name, conf_port_text(&sw->ports[first], text),
+	             sw->settings[first].link.headroom_bytes, need_bytes,
 	             nb > 1 ? "; other ports as well" : "");
 }
 

@@ -40,9 +40,9 @@ check_remotes(const struct look *l)
 		const struct conf_remote *remote = &conf->remotes[i];
 		const struct conf_port *port = &conf->switches[remote->sw].ports[remote->port];
 		const struct graph_host *host = NULL;
-		char text[CONF_PORT_ARG_LEN + 32];
+		char text[CONF_PORT_TEXT];
 
-		conf_port_text(port, text, sizeof(text));
+		conf_port_text(port, text);
 		for (uint32_t h = 0; h < l->graph->map.nb_hosts; h++)
 			if (l->graph->hosts[h].port == port)
 				host = &l->graph->hosts[h];
@@ -88,7 +88,7 @@ check_reach(const struct look *l)
 	for (uint32_t h = 0; h < m->nb_hosts; h++) {
 		const struct graph_host *host = &l->graph->hosts[h];
 		const uint32_t home = m->attachments[h].sw;
-		char text[CONF_PORT_ARG_LEN + 32];
+		char text[CONF_PORT_TEXT];
 		uint32_t s = 0;
 
 		while (s < m->nb_switches &&
@@ -96,7 +96,7 @@ check_reach(const struct look *l)
 			s++;
 		if (s == m->nb_switches)
 			continue;
-		conf_port_text(host->port, text, sizeof(text));
+		conf_port_text(host->port, text);
 		conf_error(
 			l->r, host->nic ? host->nic->line : host->port->line,
 			"%s%s%s, at [switch %s], cannot be reached from [switch %s]: no link leads "

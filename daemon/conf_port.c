@@ -16,6 +16,7 @@ struct port_kind_desc {
 	const char *arg; /**< what ARG is, for messages */
 	/** Check ARG and take it over; false after conf_error. */
 	bool (*read)(struct conf_reader *r, const char *text, struct conf_port *port);
+	bool has_two_ends;      /**< both may be in this file */
 	bool is_interface;      /**< of the kernel */
 	uint32_t mtu_max_bytes; /**< that its frames can have; 0 = any */
 };
@@ -91,8 +92,8 @@ read_memif(struct conf_reader *r, const char *text, struct conf_port *port)
 }
 
 static const struct port_kind_desc port_kinds[] = {
-	[PORT_RING] = {"ring", "NAME", read_ring},
-	[PORT_LINK] = {"link", "SOCKET", read_link},
+	[PORT_RING] = {"ring", "NAME", read_ring, .has_two_ends = true},
+	[PORT_LINK] = {"link", "SOCKET", read_link, .has_two_ends = true},
 	[PORT_AF_PACKET] = {"af_packet", "INTERFACE", read_interface, .is_interface = true},
 	[PORT_AF_XDP] = {"af_xdp", "INTERFACE", read_interface, .is_interface = true,
                          .mtu_max_bytes = AF_XDP_MTU_MAX_BYTES},
@@ -112,6 +113,18 @@ bool
 conf_port_is_interface(const struct conf_port *port)
 {
 	return port_kinds[port->kind].is_interface;
+}
+
+bool
+conf_port_has_two_ends(const struct conf_port *port)
+{
+	return port_kinds[port->kind].has_two_ends;
+}
+
+bool
+conf_same_wire(const struct conf_port *a, const struct conf_port *b)
+{
+	return a->kind == b->kind && strcmp(a->arg, b->arg) == 0;
 }
 
 uint32_t
@@ -169,13 +182,26 @@ conf_next_port(char *text, char **rest)
 	return word;
 }
 
-void
-conf_port_text(const struct conf_port *port, char *text, size_t size)
+const char *
+conf_port_text(const struct conf_port *port, char text[CONF_PORT_TEXT])
 {
 	const char *role = port->is_server ? ",server" : ",client";
 
-	snprintf(text, size, "%s:%s%s", conf_port_kind(port), port->arg,
+	snprintf(text, CONF_PORT_TEXT, "%s:%s%s", conf_port_kind(port), port->arg,
 	         port->kind == PORT_MEMIF ? role : "");
+	return text;
+}
+
+void
+conf_offer_ports(struct nearest *near, const struct conf_switch *sw, char best[CONF_PORT_TEXT])
+{
+	for (uint32_t p = 0; p < sw->nb_ports; p++) {
+		char text[CONF_PORT_TEXT];
+
+		nearest_offer(near, conf_port_text(&sw->ports[p], text));
+		if (near->name == text)
+			near->name = strcpy(best, text);
+	}
 }
 
 static uint32_t

@@ -51,20 +51,11 @@ find_ends(struct conf *conf, const struct conf_port *port, struct end ends[2])
 static void
 unknown_port(struct conf_reader *r, const char *title)
 {
-	const struct conf *conf = r->conf;
 	struct nearest near = nearest_of(title);
-	char text[CONF_PORT_ARG_LEN + 32], best[sizeof(text)], why[2 * CONF_LINE_MAX];
+	char best[CONF_PORT_TEXT], why[2 * CONF_LINE_MAX];
 
-	for (uint32_t i = 0; i < conf->nb_switches; i++) {
-		const struct conf_switch *sw = &conf->switches[i];
-
-		for (uint32_t p = 0; p < sw->nb_ports; p++) {
-			conf_port_text(&sw->ports[p], text, sizeof(text));
-			nearest_offer(&near, text);
-			if (near.name == text)
-				near.name = strcpy(best, text);
-		}
-	}
+	for (uint32_t i = 0; i < r->conf->nb_switches; i++)
+		conf_offer_ports(&near, &r->conf->switches[i], best);
 	nearest_explain(&near, "port of a switch above", why, sizeof(why));
 	conf_error(r, r->line, "%s", why);
 }
@@ -81,7 +72,7 @@ begin_port(struct conf_reader *r, const char *title)
 	n = find_ends(r->conf, &port, ends);
 	if (n == 0) {
 		/* Not if the switch was skipped, which was told. */
-		if (!r->nb_errors || r->nb_bad_sections <= 1)
+		if (!conf_is_partial(r))
 			unknown_port(r, title);
 		return NULL;
 	}

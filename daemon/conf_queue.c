@@ -22,7 +22,7 @@ find_switch(struct conf_reader *r, const char *name)
 		nearest_offer(&near, sw->name);
 	}
 	/* Not if the switch was skipped, which was told. */
-	if (!r->nb_errors || r->nb_bad_sections <= 1) {
+	if (!conf_is_partial(r)) {
 		nearest_explain(&near, "switch above", why, sizeof(why));
 		conf_error(r, r->line, "%s", why);
 	}

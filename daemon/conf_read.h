@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "conf.h"
+#include "nearest.h"
 #include "param.h"
 
 /*
@@ -131,16 +132,17 @@ bool conf_host_ip(struct conf_reader *r, const char *text, struct ip_addr *ip);
 bool conf_prefix(struct conf_reader *r, const char *text, struct ip_addr *prefix, uint32_t *bits);
 bool conf_mac(struct conf_reader *r, const char *text, uint8_t mac[6]);
 bool conf_port(struct conf_reader *r, const char *text, struct conf_port *port);
-/** As a list of ports has it. */
-void conf_port_text(const struct conf_port *port, char *text, size_t size);
+/** Bytes of the longest port as a list has it: kind, ':', argument, role of a memif. */
+#define CONF_PORT_TEXT (CONF_PORT_ARG_LEN + 32)
+/** As a list of ports has it. @return text. */
+const char *conf_port_text(const struct conf_port *port, char text[CONF_PORT_TEXT]);
 /** The next of a list of ports; as strtok_r. */
 char *conf_next_port(char *text, char **rest);
-/** Which port of a switch a word of a list is; -1 after conf_error. */
-int conf_find_port(struct conf_reader *r, const struct conf_switch *sw, const char *text);
+/** Offer a switch's ports by their texts; best keeps the nearest. */
+void conf_offer_ports(struct nearest *near, const struct conf_switch *sw,
+                      char best[CONF_PORT_TEXT]);
 /** For port kinds: the ADDR of pci:ADDR. */
 bool conf_read_pci(struct conf_reader *r, const char *text, struct conf_port *port);
-/** Whether both name the same wire: its two ends, if it has any. */
-bool conf_same_wire(const struct conf_port *a, const struct conf_port *b);
 /** What holds for a switch's port without a [port]. */
 void conf_port_defaults(struct conf_port_settings *settings);
 /** Whether it is an interface of the kernel, whose MAC, addresses and MTU the NIC shares. */

@@ -17,18 +17,6 @@ struct ring_end {
 #define MAX_NODES (CONF_MAX_NICS + CONF_MAX_SWITCHES)
 #define MAX_ENDS (CONF_MAX_NICS + CONF_MAX_SWITCHES * CONF_MAX_PORTS)
 
-static bool
-has_two_ends(const struct conf_port *port)
-{
-	return port->kind == PORT_RING || port->kind == PORT_LINK;
-}
-
-bool
-conf_same_wire(const struct conf_port *a, const struct conf_port *b)
-{
-	return a->kind == b->kind && strcmp(a->arg, b->arg) == 0;
-}
-
 static uint32_t
 collect_ends(const struct conf *conf, struct ring_end ends[MAX_ENDS])
 {
@@ -37,14 +25,14 @@ collect_ends(const struct conf *conf, struct ring_end ends[MAX_ENDS])
 	for (uint32_t i = 0; i < conf->nb_nics; i++, node++) {
 		const struct conf_nic *nic = &conf->nics[i];
 
-		if (nic->port.line && has_two_ends(&nic->port))
+		if (nic->port.line && conf_port_has_two_ends(&nic->port))
 			ends[n++] = (struct ring_end){&nic->port, "nic", nic->name, node};
 	}
 	for (uint32_t i = 0; i < conf->nb_switches; i++, node++) {
 		const struct conf_switch *sw = &conf->switches[i];
 
 		for (uint32_t p = 0; p < sw->nb_ports; p++) {
-			if (has_two_ends(&sw->ports[p]))
+			if (conf_port_has_two_ends(&sw->ports[p]))
 				ends[n++] =
 					(struct ring_end){&sw->ports[p], "switch", sw->name, node};
 		}

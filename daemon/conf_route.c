@@ -9,11 +9,12 @@
 static_assert(CONF_MAX_PORTS <= 64, "a set of ports is a word");
 static_assert(CONF_MAX_PORTS <= ROUTE_PORTS_MAX, "a prefix may have all ports");
 
-int
-conf_find_port(struct conf_reader *r, const struct conf_switch *sw, const char *text)
+/* Which port of a switch a word of a list is; -1 after conf_error. */
+static int
+find_port(struct conf_reader *r, const struct conf_switch *sw, const char *text)
 {
 	struct nearest near = nearest_of(text);
-	char known[CONF_PORT_ARG_LEN + 32], best[sizeof(known)], why[2 * CONF_LINE_MAX];
+	char best[CONF_PORT_TEXT], why[2 * CONF_LINE_MAX];
 	struct conf_port port = {0};
 
 	if (!conf_port(r, text, &port))
@@ -21,11 +22,8 @@ conf_find_port(struct conf_reader *r, const struct conf_switch *sw, const char *
 	for (uint32_t p = 0; p < sw->nb_ports; p++) {
 		if (conf_same_wire(&sw->ports[p], &port))
 			return (int)p;
-		conf_port_text(&sw->ports[p], known, sizeof(known));
-		nearest_offer(&near, known);
-		if (near.name == known)
-			near.name = strcpy(best, known);
 	}
+	conf_offer_ports(&near, sw, best);
 	nearest_explain(&near, "port of this switch", why, sizeof(why));
 	conf_error(r, r->line, "%s%s", why, sw->nb_ports ? "" : ": ports come first");
 	return -1;
@@ -73,7 +71,7 @@ conf_read_route(struct conf_reader *r, const struct conf_key *key, void *obj, co
 		return;
 	was = route->ports;
 	for (char *word = conf_next_port(NULL, &rest); word; word = conf_next_port(NULL, &rest)) {
-		int port = conf_find_port(r, sw, word);
+		int port = find_port(r, sw, word);
 
 		if (port < 0)
 			return;

@@ -3,18 +3,10 @@
 
 #include <stdlib.h>
 
-#include "conf_read.h"
-
 /* One port of a switch. */
 struct spot {
 	uint32_t sw, port;
 };
-
-static bool
-has_other_end(const struct conf_port *port)
-{
-	return port->kind == PORT_RING || port->kind == PORT_LINK;
-}
 
 static const struct conf_nic *
 nic_at(const struct conf *conf, const struct conf_port *port)
@@ -71,10 +63,11 @@ static void
 add_port(struct graph *g, const struct conf *conf, struct spot spot)
 {
 	const struct conf_port *port = &conf->switches[spot.sw].ports[spot.port];
-	const struct conf_nic *nic = has_other_end(port) ? nic_at(conf, port) : NULL;
+	bool is_wire = conf_port_has_two_ends(port);
+	const struct conf_nic *nic = is_wire ? nic_at(conf, port) : NULL;
 	struct spot peer;
 
-	if (nic || !has_other_end(port) || !peer_of(conf, spot, &peer)) {
+	if (nic || !is_wire || !peer_of(conf, spot, &peer)) {
 		add_host(g, spot, nic, port);
 	} else if (spot.sw < peer.sw) {
 		g->map.links[g->map.nb_links++] = (struct topo_link){
