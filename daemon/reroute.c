@@ -13,6 +13,7 @@ struct reroute {
 	struct graph *graph;
 	struct topo *topo;
 	uint64_t down[CONF_MAX_SWITCHES]; /* bit p: the switch was told that port p is */
+	bool has_routes_by_hand;
 	uint64_t *all_up; /* ports of each switch to each prefix of topo_route with all links up */
 };
 
@@ -65,15 +66,6 @@ set_flood(struct reroute *rr, uint32_t s)
 		switch_set_flood(rr->nodes[s].sw, p, ports >> p & 1);
 }
 
-static void
-set_all(struct reroute *rr)
-{
-	for (uint32_t s = 0; s < rr->conf->nb_switches; s++) {
-		set_routes(rr, s);
-		set_flood(rr, s);
-	}
-}
-
 /* Whether it is a link between switches, which is up if both ends were told so. */
 static bool
 set_link(struct reroute *rr, uint32_t sw, uint32_t port)
@@ -111,7 +103,11 @@ on_link(struct switch_node *node, uint16_t port, bool is_up, void *arg)
 	if (!set_link(rr, sw, port))
 		return;
 	topo_compute(rr->topo);
-	set_all(rr);
+	for (uint32_t s = 0; s < rr->conf->nb_switches; s++) {
+		if (!rr->has_routes_by_hand)
+			set_routes(rr, s);
+		set_flood(rr, s);
+	}
 }
 
 static int
@@ -133,8 +129,10 @@ begin(struct reroute *rr)
 			rr->all_up[(size_t)s * nb_routes + i] = topo_route(rr->topo, s, i, &prefix);
 		}
 	}
-	set_all(rr);
 	for (uint32_t s = 0; s < nb_switches; s++) {
+		set_routes(rr, s);
+		set_flood(rr, s);
+		rr->has_routes_by_hand |= rr->conf->switches[s].nb_routes > 0;
 		rr->nodes[s].on_link = on_link;
 		rr->nodes[s].on_link_arg = rr;
 	}

@@ -10,9 +10,10 @@
  * Prefixes and flood trees of the switches of one process, by the graph of its conf, anew whenever
  * a link goes down or comes up.
  *
- * A switch whose conf has a `route` has these and no others. In a group of ports, one whose own
- * link is down keeps its place, so that a load balancer moves only the flows that went by it; one
- * that no longer leads to the prefix leaves the group.
+ * A switch whose conf has a `route` has these and no others; in such a fabric prefixes do not
+ * follow links, or the next way to a host might lead over a route that leads back. In a group of
+ * ports, one whose own link is down keeps its place, so that a load balancer moves only the flows
+ * that went by it; one that no longer leads to the prefix leaves the group.
  *
  * Cost of a change, all on the worker: 1 ms with 16 switches, 256 links and 1,056 prefixes.
  */

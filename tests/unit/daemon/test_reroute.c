@@ -336,6 +336,32 @@ Test(reroute, a_switch_with_routes_has_only_these)
 	close_fabric(&f);
 }
 
+Test(reroute, what_is_worked_out_never_leads_back_to_a_route)
+{
+	static const char text[] = "[switch leaf0]\nports = ring:h0 ring:a0 ring:c0 ring:a1\n"
+				   "route = 10.0.0.1 ring:h0\nroute = 10.0.0.0/24 ring:a0 ring:c0\n"
+				   "[switch leaf1]\nports = ring:h1 ring:b0 ring:b1\n"
+				   "[switch s0]\nports = ring:a0 ring:c0 ring:b0\n"
+				   "[switch s1]\nports = ring:a1 ring:b1\n"
+				   "[nic n0]\nport = ring:h0\nip = 10.0.0.1\n"
+				   "[nic n1]\nport = ring:h1\nip = 10.0.0.2\n";
+	struct fabric f;
+
+	open_fabric(&f, read_good(text));
+	expect_all_pairs(&f);
+	/* What is left of s0's ways to n1 leads over leaf0, which sends it back by the other link.
+	 */
+	tell_link(&f, "s0", 2, false);
+	for (uint16_t flow = 0; flow < 16; flow++)
+		send_from(&f, 0, 1, flow);
+	settle(&f);
+	cr_expect_eq(f.got[1], 0);
+	expect_broadcasts_once(&f);
+	tell_link(&f, "s0", 2, true);
+	expect_all_pairs(&f);
+	close_fabric(&f);
+}
+
 Test(reroute, floods_go_round_a_link_that_has_none)
 {
 	static const char text[] = "[switch left]\nports = ring:h0 ring:a ring:b\n"
