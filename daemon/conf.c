@@ -353,16 +353,6 @@ conf_params(const struct conf *conf, const struct engine_info *info)
 	return NULL;
 }
 
-static bool
-prefix_holds(const struct conf_peer *peer, const struct ip_addr *ip)
-{
-	uint32_t bytes = peer->prefix_bits / 8, bits = peer->prefix_bits % 8;
-
-	if (memcmp(peer->prefix.b, ip->b, bytes) != 0)
-		return false;
-	return bits == 0 || (peer->prefix.b[bytes] ^ ip->b[bytes]) >> (8 - bits) == 0;
-}
-
 const struct conf_peer *
 conf_peer_find(const struct conf *conf, const struct ip_addr *ip)
 {
@@ -371,7 +361,8 @@ conf_peer_find(const struct conf *conf, const struct ip_addr *ip)
 	for (uint32_t i = 0; i < conf->nb_peers; i++) {
 		const struct conf_peer *p = &conf->peers[i];
 
-		if (prefix_holds(p, ip) && (!best || p->prefix_bits > best->prefix_bits))
+		if (ip_prefix_covers(&p->prefix, ip) &&
+		    (!best || p->prefix.bits > best->prefix.bits))
 			best = p;
 	}
 	return best;

@@ -11,6 +11,7 @@
 #include "account.h"
 #include "engine.h"
 #include "fault.h"
+#include "ip_prefix.h"
 #include "nic.h"
 #include "switch.h"
 
@@ -93,8 +94,7 @@ struct conf_nic {
 
 struct conf_peer {
 	struct conf_bind bind;
-	struct ip_addr prefix;
-	uint32_t prefix_bits; /**< 0 to 128; an IPv4 prefix counts its 96 mapped bits */
+	struct ip_prefix prefix;
 	uint32_t line;
 };
 
@@ -119,18 +119,16 @@ struct conf_port_settings {
 
 /** `hosts = PREFIX, ...` of a port. */
 struct conf_remote {
-	struct ip_addr prefix;
-	uint32_t prefix_bits; /**< as of a conf_peer */
-	uint32_t sw, port;    /**< of conf.switches, of its ports */
+	struct ip_prefix prefix;
+	uint32_t sw, port; /**< of conf.switches, of its ports */
 	uint32_t line;
 };
 
 /** `route = PREFIX PORT...`. */
 struct conf_route {
-	struct ip_addr prefix;
-	uint32_t prefix_bits; /**< as of a conf_peer */
-	uint32_t line;        /**< of the first of its lines */
-	uint64_t ports;       /**< bit p: port p of the switch */
+	struct ip_prefix prefix;
+	uint32_t line;  /**< of the first of its lines */
+	uint64_t ports; /**< bit p: port p of the switch */
 };
 
 struct conf_switch {

@@ -20,11 +20,11 @@ struct look {
 static void
 check_address(const struct look *l, const struct conf_remote *remote, const char *port)
 {
-	for (uint32_t n = 0; remote->prefix_bits == 128 && n < l->conf->nb_nics; n++) {
+	for (uint32_t n = 0; remote->prefix.bits == 128 && n < l->conf->nb_nics; n++) {
 		const struct conf_nic *nic = &l->conf->nics[n];
 
 		for (uint32_t i = 0; i < nic->nb_ips; i++)
-			if (memcmp(&nic->ips[i], &remote->prefix, sizeof(remote->prefix)) == 0)
+			if (memcmp(&nic->ips[i], &remote->prefix.ip, sizeof(nic->ips[i])) == 0)
 				conf_error(l->r, remote->line,
 				           "[port %s] has a host with an ip of [nic %s] at line %u",
 				           port, nic->name, nic->ip_lines[i]);
@@ -109,14 +109,6 @@ check_reach(const struct look *l)
 
 /* ---- routes that run in a circle ---- */
 
-static bool
-covers(const struct ip_addr *prefix, uint32_t bits, const struct ip_addr *ip)
-{
-	struct ip_addr trimmed = ip_addr_trim(ip, (uint8_t)bits);
-
-	return memcmp(&trimmed, prefix, sizeof(trimmed)) == 0;
-}
-
 /* How a switch sends what is under a prefix and under no longer one; 0 = by MAC, or not at all. */
 static uint64_t
 ports_to(const struct look *l, uint32_t s, const struct ip_prefix *to, const struct conf_route **by)
@@ -129,11 +121,11 @@ ports_to(const struct look *l, uint32_t s, const struct ip_prefix *to, const str
 	for (uint32_t i = 0; i < sw->nb_routes; i++) {
 		const struct conf_route *route = &sw->routes[i];
 
-		if (route->prefix_bits > to->bits || (*by && route->prefix_bits <= best) ||
-		    !covers(&route->prefix, route->prefix_bits, &to->ip))
+		if (route->prefix.bits > to->bits || (*by && route->prefix.bits <= best) ||
+		    !ip_prefix_covers(&route->prefix, &to->ip))
 			continue;
 		*by = route;
-		best = route->prefix_bits;
+		best = route->prefix.bits;
 		ports = route->ports;
 	}
 	for (uint32_t i = 0; sw->nb_routes == 0 && i < topo_nb_routes(l->topo); i++) {
@@ -141,7 +133,7 @@ ports_to(const struct look *l, uint32_t s, const struct ip_prefix *to, const str
 		uint64_t there = topo_route(l->topo, s, i, &prefix);
 
 		if (there && prefix.bits <= to->bits && prefix.bits >= best &&
-		    covers(&prefix.ip, prefix.bits, &to->ip)) {
+		    ip_prefix_covers(&prefix, &to->ip)) {
 			best = prefix.bits;
 			ports = there;
 		}
@@ -225,10 +217,9 @@ walk_from(struct walk *w, uint32_t s)
 
 /* Returns whether a circle was found and told, which is enough. */
 static bool
-is_circle(const struct look *l, uint32_t s, const struct ip_addr *ip, uint32_t bits)
+is_circle(const struct look *l, uint32_t s, const struct ip_prefix *to)
 {
-	const struct ip_prefix to = {*ip, (uint8_t)bits};
-	struct walk w = {.look = l, .to = &to};
+	struct walk w = {.look = l, .to = to};
 
 	return walk_from(&w, s);
 }
@@ -241,8 +232,7 @@ check_circles(const struct look *l)
 
 	for (uint32_t s = 0; s < l->conf->nb_switches; s++)
 		for (uint32_t i = 0; i < switches[s].nb_routes; i++)
-			if (is_circle(l, s, &switches[s].routes[i].prefix,
-			              switches[s].routes[i].prefix_bits))
+			if (is_circle(l, s, &switches[s].routes[i].prefix))
 				return;
 	for (uint32_t s = 0; s < l->conf->nb_switches; s++) {
 		for (uint32_t i = 0; switches[s].nb_routes > 0 && i < topo_nb_routes(l->topo);
@@ -250,7 +240,7 @@ check_circles(const struct look *l)
 			struct ip_prefix to;
 
 			topo_route(l->topo, s, i, &to);
-			if (is_circle(l, s, &to.ip, to.bits))
+			if (is_circle(l, s, &to))
 				return;
 		}
 	}

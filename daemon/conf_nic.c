@@ -188,13 +188,12 @@ begin_peer(struct conf_reader *r, const char *title)
 		return NULL;
 	}
 	peer = &conf->peers[conf->nb_peers];
-	if (!conf_prefix(r, title, &peer->prefix, &peer->prefix_bits))
+	if (!conf_prefix(r, title, &peer->prefix))
 		return NULL;
 	for (uint32_t i = 0; i < conf->nb_peers; i++) {
 		const struct conf_peer *p = &conf->peers[i];
 
-		if (p->prefix_bits != peer->prefix_bits ||
-		    memcmp(&p->prefix, &peer->prefix, sizeof(p->prefix)) != 0)
+		if (!ip_prefix_is_same(&p->prefix, &peer->prefix))
 			continue;
 		conf_error(r, r->line, "section [peer %s] began at line %u already", title,
 		           p->line);

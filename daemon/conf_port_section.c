@@ -121,7 +121,7 @@ read_hosts(struct conf_reader *r, const struct conf_key *key, void *obj, const c
 			conf_error(r, r->line, "more than %d prefixes of hosts", CONF_MAX_REMOTES);
 			return;
 		}
-		if (!conf_prefix(r, word, &remote->prefix, &remote->prefix_bits))
+		if (!conf_prefix(r, word, &remote->prefix))
 			return;
 		remote->line = r->line;
 		find_port(conf, obj, &remote->sw, &remote->port);

@@ -129,7 +129,7 @@ bool conf_name(struct conf_reader *r, const char *what, const char *text, char n
 /** 10.77.0.1 or fd00::1, as a host may call itself; IPv4 becomes ::ffff:10.77.0.1. */
 bool conf_host_ip(struct conf_reader *r, const char *text, struct ip_addr *ip);
 /** 10.0.0.0/8, fd00::/16, or one address. */
-bool conf_prefix(struct conf_reader *r, const char *text, struct ip_addr *prefix, uint32_t *bits);
+bool conf_prefix(struct conf_reader *r, const char *text, struct ip_prefix *prefix);
 bool conf_mac(struct conf_reader *r, const char *text, uint8_t mac[6]);
 bool conf_port(struct conf_reader *r, const char *text, struct conf_port *port);
 /** Bytes of the longest port as a list has it: kind, ':', argument, role of a memif. */

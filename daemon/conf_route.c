@@ -35,13 +35,12 @@ find_route(struct conf_reader *r, struct conf_switch *sw, const char *text)
 {
 	struct conf_route new = {.line = r->line};
 
-	if (!conf_prefix(r, text, &new.prefix, &new.prefix_bits))
+	if (!conf_prefix(r, text, &new.prefix))
 		return NULL;
 	for (uint32_t i = 0; i < sw->nb_routes; i++) {
 		struct conf_route *route = &sw->routes[i];
 
-		if (route->prefix_bits == new.prefix_bits &&
-		    memcmp(&route->prefix, &new.prefix, sizeof(new.prefix)) == 0)
+		if (ip_prefix_is_same(&route->prefix, &new.prefix))
 			return route;
 	}
 	if (sw->nb_routes == CONF_MAX_ROUTES) {

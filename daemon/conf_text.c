@@ -89,18 +89,19 @@ conf_host_ip(struct conf_reader *r, const char *text, struct ip_addr *ip)
 }
 
 static bool
-parse_prefix(const char *text, struct ip_addr *prefix, uint32_t *prefix_bits)
+parse_prefix(const char *text, struct ip_prefix *prefix)
 {
 	char addr[64];
 	const char *slash = strchr(text, '/');
 	size_t len = slash ? (size_t)(slash - text) : strlen(text);
 	uint32_t most, bits = 0;
+	struct ip_addr trimmed;
 
 	if (len >= sizeof(addr))
 		return false;
 	memcpy(addr, text, len);
 	addr[len] = '\0';
-	if (!ip_addr_parse(addr, prefix))
+	if (!ip_addr_parse(addr, &prefix->ip))
 		return false;
 	/* One of IPv4 may be written as one of IPv6. */
 	most = strchr(addr, ':') ? 128 : 32;
@@ -114,18 +115,15 @@ parse_prefix(const char *text, struct ip_addr *prefix, uint32_t *prefix_bits)
 	}
 	if (bits > most)
 		return false;
-	*prefix_bits = 128 - most + bits;
-	for (uint32_t i = *prefix_bits; i < 128; i++) {
-		if (prefix->b[i / 8] & (0x80 >> i % 8))
-			return false;
-	}
-	return true;
+	prefix->bits = (uint8_t)(128 - most + bits);
+	trimmed = ip_addr_trim(&prefix->ip, prefix->bits);
+	return memcmp(&trimmed, &prefix->ip, sizeof(trimmed)) == 0;
 }
 
 bool
-conf_prefix(struct conf_reader *r, const char *text, struct ip_addr *prefix, uint32_t *bits)
+conf_prefix(struct conf_reader *r, const char *text, struct ip_prefix *prefix)
 {
-	if (parse_prefix(text, prefix, bits))
+	if (parse_prefix(text, prefix))
 		return true;
 	conf_error(r, r->line, "'%s' is not a prefix such as 10.0.0.0/8 or fd00::/16", text);
 	return false;

@@ -80,9 +80,9 @@ add_port(struct graph *g, const struct conf *conf, struct spot spot)
 }
 
 static void
-add_prefix(struct graph *g, const struct ip_addr *ip, uint32_t bits, uint32_t host)
+add_prefix(struct graph *g, struct ip_prefix prefix, uint32_t host)
 {
-	g->map.prefixes[g->map.nb_prefixes++] = (struct topo_prefix){{*ip, (uint8_t)bits}, host};
+	g->map.prefixes[g->map.nb_prefixes++] = (struct topo_prefix){prefix, host};
 }
 
 static void
@@ -92,12 +92,12 @@ add_prefixes(struct graph *g, const struct conf *conf)
 		const struct graph_host *host = &g->hosts[h];
 
 		for (uint32_t i = 0; host->nic && i < host->nic->nb_ips; i++)
-			add_prefix(g, &host->nic->ips[i], 128, h);
+			add_prefix(g, (struct ip_prefix){host->nic->ips[i], 128}, h);
 		for (uint32_t i = 0; i < conf->nb_remotes; i++) {
 			const struct conf_remote *r = &conf->remotes[i];
 
 			if (&conf->switches[r->sw].ports[r->port] == host->port)
-				add_prefix(g, &r->prefix, r->prefix_bits, h);
+				add_prefix(g, r->prefix, h);
 		}
 	}
 }

@@ -19,9 +19,9 @@ struct reroute {
 
 /* A table that the conf has checked has room for all. */
 static void
-set_route(struct routes *routes, const struct ip_addr *prefix, uint32_t bits, uint64_t ports)
+set_route(struct routes *routes, struct ip_prefix prefix, uint64_t ports)
 {
-	struct route route = {.prefix = *prefix, .prefix_bits = (uint8_t)bits};
+	struct route route = {.prefix = prefix};
 	int err;
 
 	for (; ports; ports &= ports - 1)
@@ -34,8 +34,7 @@ static void
 set_conf_routes(const struct conf_switch *c, struct routes *routes)
 {
 	for (uint32_t i = 0; i < c->nb_routes; i++)
-		set_route(routes, &c->routes[i].prefix, c->routes[i].prefix_bits,
-		          c->routes[i].ports);
+		set_route(routes, c->routes[i].prefix, c->routes[i].ports);
 }
 
 static void
@@ -52,7 +51,7 @@ set_routes(struct reroute *rr, uint32_t s)
 		uint64_t ports = topo_route(rr->topo, s, i, &prefix);
 
 		if (ports)
-			set_route(routes, &prefix.ip, prefix.bits,
+			set_route(routes, prefix,
 			          ports | (rr->all_up[(size_t)s * nb_routes + i] & rr->down[s]));
 	}
 }

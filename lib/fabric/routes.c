@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "ip_prefix.h"
-
 #define LENGTHS_MAX 129
 
 /* An address as two words, in the order in which its bytes lie. */
@@ -144,19 +142,20 @@ is_in_a_row(const struct route *route)
 int
 routes_set(struct routes *r, const struct route *route)
 {
-	struct ip_addr prefix = ip_addr_trim(&route->prefix, route->prefix_bits);
-	struct slot *slot = &r->slots[find_slot(r, key_of(&prefix), route->prefix_bits)];
+	const uint8_t bits = route->prefix.bits;
+	struct ip_addr ip = ip_addr_trim(&route->prefix.ip, bits);
+	struct slot *slot = &r->slots[find_slot(r, key_of(&ip), bits)];
 
 	assert(route->nb_ports >= 1 && route->nb_ports <= ROUTE_PORTS_MAX);
 	if (slot->route == 0) {
 		if (r->nb == r->max)
 			return -ENOSPC;
-		*slot = (struct slot){key_of(&prefix), ++r->nb, route->prefix_bits};
-		add_length(r, route->prefix_bits);
+		*slot = (struct slot){key_of(&ip), ++r->nb, bits};
+		add_length(r, bits);
 	}
 	r->list[slot->route - 1] = *route;
 	r->list[slot->route - 1].in_a_row = is_in_a_row(route);
-	r->list[slot->route - 1].prefix = prefix;
+	r->list[slot->route - 1].prefix.ip = ip;
 	return 0;
 }
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ip_addr.h"
+#include "ip_prefix.h"
 #include "lb.h"
 
 /**
@@ -21,10 +21,9 @@
 #define ROUTE_PORTS_MAX LB_GROUP_MAX
 
 struct route {
-	struct ip_addr prefix; /**< bits behind the prefix are not looked at */
-	uint8_t prefix_bits;   /**< of 128: 96 more than of an IPv4 prefix */
-	uint16_t nb_ports;     /**< at least 1 */
-	bool in_a_row;         /**< set by routes_set: ports[i] = ports[0] + i */
+	struct ip_prefix prefix; /**< bits behind it are not looked at */
+	uint16_t nb_ports;       /**< at least 1 */
+	bool in_a_row;           /**< set by routes_set: ports[i] = ports[0] + i */
 	uint16_t ports[ROUTE_PORTS_MAX];
 };
 

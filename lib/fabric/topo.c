@@ -19,13 +19,6 @@ order_routes(const void *a, const void *b)
 	return order ? order : (x->dest > y->dest) - (x->dest < y->dest);
 }
 
-static bool
-is_same_prefix(const struct prefix_dest *x, const struct prefix_dest *y)
-{
-	return x->prefix.bits == y->prefix.bits &&
-	       memcmp(x->prefix.ip.b, y->prefix.ip.b, sizeof(x->prefix.ip.b)) == 0;
-}
-
 /* Attachments of each host, in the map's order, and room for those of shared prefixes. */
 static bool
 group_attachments(struct topo *t)
@@ -79,7 +72,7 @@ group_prefixes(struct topo *t)
 		for (end = i; end < m->nb_prefixes; end++) {
 			const struct dest *of_host = &t->dests[t->routes[end].dest];
 
-			if (!is_same_prefix(&t->routes[i], &t->routes[end]))
+			if (!ip_prefix_is_same(&t->routes[i].prefix, &t->routes[end].prefix))
 				break;
 			if (t->routes[end].dest == host)
 				continue;

@@ -142,7 +142,7 @@ static void
 open_switch(const struct features *f)
 {
 	struct switch_port_params ports[NB_LINKS + 1];
-	struct route route = {.prefix_bits = 96 + 8, .nb_ports = f->ecmp ? NB_LINKS : 1};
+	struct route route = {.prefix.bits = 96 + 8, .nb_ports = f->ecmp ? NB_LINKS : 1};
 	struct switch_conf conf;
 
 	switch_conf_default(&conf);
@@ -164,7 +164,7 @@ open_switch(const struct features *f)
 		conf.queues[3].limit_bytes = 20000;
 	}
 	sw = switch_create(&conf, pool);
-	if (!sw || !ip_addr_parse("10.0.0.0", &route.prefix))
+	if (!sw || !ip_addr_parse("10.0.0.0", &route.prefix.ip))
 		abort();
 	for (uint16_t i = 0; i < route.nb_ports; i++)
 		route.ports[i] = i;

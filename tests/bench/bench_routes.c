@@ -29,7 +29,7 @@ host_ip(uint32_t host)
 static void
 set(struct routes *r, const struct ip_addr *ip, uint8_t bits)
 {
-	struct route route = {.prefix = *ip, .prefix_bits = bits, .nb_ports = 1};
+	struct route route = {.prefix = {*ip, bits}, .nb_ports = 1};
 
 	if (routes_set(r, &route) < 0)
 		abort();

@@ -31,7 +31,7 @@ check_fabric(const struct conf_switch *sw)
 		FUZZ_CHECK(fabric.class_of_dscp[i] < QUEUES_NB);
 	for (uint32_t i = 0; i < sw->nb_routes; i++)
 		FUZZ_CHECK(sw->routes[i].ports != 0 && (sw->routes[i].ports & ~all) == 0 &&
-		           sw->routes[i].prefix_bits <= 128);
+		           sw->routes[i].prefix.bits <= 128);
 }
 
 /* What the rest of the daemon relies on. */

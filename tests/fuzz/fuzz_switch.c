@@ -233,10 +233,10 @@ host_sends(struct world *w)
 static void
 set_route(struct world *w)
 {
-	struct route route = {.prefix_bits = (uint8_t)(96 + prng_below(&w->dice, 33))};
+	struct route route = {.prefix.bits = (uint8_t)(96 + prng_below(&w->dice, 33))};
 	uint8_t ip[4] = {10, 0, 0, (uint8_t)prng_below(&w->dice, PORTS_MAX)};
 
-	ip_addr_from_ipv4(&route.prefix, ip);
+	ip_addr_from_ipv4(&route.prefix.ip, ip);
 	route.nb_ports = (uint16_t)(1 + prng_below(&w->dice, w->nb_ports));
 	for (uint16_t i = 0; i < route.nb_ports; i++)
 		route.ports[i] = (uint16_t)prng_below(&w->dice, w->nb_ports);

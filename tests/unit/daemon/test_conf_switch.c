@@ -219,8 +219,8 @@ Test(conf_switch, all_features_are_read)
 	cr_expect_eq(f.queues[3].kmin_bytes, 100 << 10, "what it does not say");
 	cr_expect_eq(f.queues[3].kmax_bytes, 200 << 10);
 	cr_expect_eq(sw->nb_routes, 2);
-	cr_expect(sw->routes[0].prefix_bits == 112 && sw->routes[0].ports == 3);
-	cr_expect(sw->routes[1].prefix_bits == 16 && sw->routes[1].ports == 1);
+	cr_expect(sw->routes[0].prefix.bits == 112 && sw->routes[0].ports == 3);
+	cr_expect(sw->routes[1].prefix.bits == 16 && sw->routes[1].ports == 1);
 	conf_free(conf);
 }
 

@@ -16,9 +16,9 @@ static struct rig rig;
 static void
 add_route(const char *ip, uint8_t bits, uint16_t first, uint16_t nb)
 {
-	struct route route = {.prefix_bits = bits, .nb_ports = nb};
+	struct route route = {.prefix.bits = bits, .nb_ports = nb};
 
-	cr_assert(ip_addr_parse(ip, &route.prefix));
+	cr_assert(ip_addr_parse(ip, &route.prefix.ip));
 	for (uint16_t i = 0; i < nb; i++)
 		route.ports[i] = (uint16_t)(first + i);
 	cr_assert_eq(routes_set(switch_routes(rig.sw), &route), 0);

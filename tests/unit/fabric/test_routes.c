@@ -21,9 +21,9 @@ ip(const char *text)
 static int
 set(struct routes *r, const char *prefix, uint8_t bits, uint16_t port)
 {
-	struct route route = {.prefix = ip(prefix), .nb_ports = 1, .ports = {port}};
+	struct route route = {.prefix.ip = ip(prefix), .nb_ports = 1, .ports = {port}};
 
-	route.prefix_bits = (uint8_t)(bits + (strchr(prefix, ':') ? 0 : 96));
+	route.prefix.bits = (uint8_t)(bits + (strchr(prefix, ':') ? 0 : 96));
 	return routes_set(r, &route);
 }
 
@@ -98,8 +98,7 @@ Test(routes, the_default_of_ipv6_covers_ipv4_too)
 Test(routes, a_prefix_that_is_set_again_has_its_new_ports)
 {
 	const struct route group = {
-		.prefix = ip("10.0.0.77"), /* of 10.0.0.0/24 */
-		.prefix_bits = 96 + 24,
+		.prefix = {ip("10.0.0.77"), 96 + 24}, /* of 10.0.0.0/24 */
 		.nb_ports = 3,
 		.ports = {7, 5, 6},
 	};
@@ -155,11 +154,11 @@ Test(routes, finds_each_of_4096_hosts)
 			const uint8_t ipv4[] = {10, (uint8_t)(host >> 16), (uint8_t)(host >> 8),
 			                        (uint8_t)host};
 			struct route route = {
-				.prefix_bits = 128, .nb_ports = 1, .ports = {(uint16_t)i}};
+				.prefix.bits = 128, .nb_ports = 1, .ports = {(uint16_t)i}};
 
-			ip_addr_from_ipv4(&route.prefix, ipv4);
+			ip_addr_from_ipv4(&route.prefix.ip, ipv4);
 			/* Of the widest stride, only 256 differ in their last three bytes. */
-			route.prefix.b[11] = (uint8_t)(host >> 24);
+			route.prefix.ip.b[11] = (uint8_t)(host >> 24);
 			cr_assert_eq(routes_set(r, &route), 0);
 		}
 		for (uint32_t i = 0; i < 4096; i++) {
@@ -202,12 +201,9 @@ walk(const struct route *all, uint32_t nb, const struct ip_addr *dst)
 	const struct route *best = NULL;
 
 	for (uint32_t i = 0; i < nb; i++) {
-		struct ip_addr a = ip_addr_trim(&all[i].prefix, all[i].prefix_bits);
-		struct ip_addr b = ip_addr_trim(dst, all[i].prefix_bits);
-
 		/* Of equal ones the last, which replaced the others. */
-		if (memcmp(&a, &b, sizeof(a)) == 0 &&
-		    (!best || all[i].prefix_bits >= best->prefix_bits))
+		if (ip_prefix_covers(&all[i].prefix, dst) &&
+		    (!best || all[i].prefix.bits >= best->prefix.bits))
 			best = &all[i];
 	}
 	return best;
@@ -226,8 +222,8 @@ Test(routes, any_prefixes_give_what_a_walk_over_all_of_them_gives)
 		nb = 1 + prng_below(&prng, NB_ANY);
 		for (uint32_t i = 0; i < nb; i++) {
 			all[i] = (struct route){
-				.prefix = some_ip(&prng), .nb_ports = 1, .ports = {(uint16_t)i}};
-			all[i].prefix_bits =
+				.prefix.ip = some_ip(&prng), .nb_ports = 1, .ports = {(uint16_t)i}};
+			all[i].prefix.bits =
 				(uint8_t)(prng_below(&prng, 4) ? 96 + prng_below(&prng, 33)
 			                                       : prng_below(&prng, 129));
 			cr_assert_eq(routes_set(r, &all[i]), 0);

@@ -24,4 +24,22 @@ ip_addr_trim(const struct ip_addr *ip, uint8_t bits)
 	return trimmed;
 }
 
+/** Whether both are the same; bits behind a prefix count, and are zero as a rule. */
+static inline bool
+ip_prefix_is_same(const struct ip_prefix *a, const struct ip_prefix *b)
+{
+	return a->bits == b->bits && memcmp(&a->ip, &b->ip, sizeof(a->ip)) == 0;
+}
+
+/** Whether an address is one of a prefix's. */
+static inline bool
+ip_prefix_covers(const struct ip_prefix *prefix, const struct ip_addr *ip)
+{
+	uint32_t bytes = prefix->bits / 8, bits = prefix->bits % 8;
+
+	if (memcmp(prefix->ip.b, ip->b, bytes) != 0)
+		return false;
+	return bits == 0 || (prefix->ip.b[bytes] ^ ip->b[bytes]) >> (8 - bits) == 0;
+}
+
 #endif
