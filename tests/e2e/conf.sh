@@ -70,6 +70,45 @@ mistake "a line that is too long" 2 'more than 199 characters' <<CONF
 [switch sw0]
 ports = $(seq -f 'ring:link%g' -s , 64)
 CONF
+mistake "a link without its other end" 2 "ring 'b' has only one end" <<CONF
+[switch sw0]
+ports = ring:a, ring:b
+[switch sw1]
+ports = ring:a
+CONF
+mistake "a port that is named twice" 2 'lo has the port of line 2 already' <<CONF
+[switch sw0]
+ports = af_packet:lo, af_xdp:lo
+CONF
+mistake "a host that cannot be reached" 7 'nic weft0.*switch sw2.*cannot be reached from .switch sw0' <<CONF
+[switch sw0]
+ports = ring:a
+[switch sw1]
+ports = ring:a
+[switch sw2]
+ports = ring:b
+[nic weft0]
+port = ring:b
+ip = 10.77.0.1
+CONF
+mistake "a route that runs in a circle" 6 'circle: sw1, sw0, sw1' <<CONF
+[switch sw0]
+ports = ring:a
+route = ::/0 ring:a
+[switch sw1]
+ports = ring:a
+route = 10.0.0.0/8 ring:a
+CONF
+mistake "a port that a route does not know" 3 "'ring:b'.*nearest: 'ring:a'" <<CONF
+[switch sw0]
+ports = ring:a
+route = 10.77.0.0/16 ring:b
+CONF
+mistake "what a switch cannot do" 1 'telemetry knows links of' <<CONF
+[switch sw0]
+ports = link:a
+int = yes
+CONF
 
 : >"$e2e_dir/empty.conf"
 timeout 10 "$WEFTD" --check "$e2e_dir/empty.conf" >"$e2e_dir/client" 2>&1
