@@ -2,6 +2,7 @@
 #include "queue.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* More than a factor of a thousand between two weights is served as that. */
 #define QUANTA_MAX 1024
@@ -54,6 +55,17 @@ weighted_turn(struct queues *qs, uint8_t ready)
 	}
 }
 
+/* Only who goes on waiting keeps what it did not use; what it took too much everybody owes. */
+static void
+run_empty(struct queues *qs, uint8_t i)
+{
+	qs->backlog &= (uint8_t) ~(1u << i);
+	if (qs->deficit[i] > 0)
+		qs->deficit[i] = 0;
+	if (!qs->backlog)
+		memset(qs->deficit, 0, sizeof(qs->deficit));
+}
+
 struct pkt *
 queues_pop(struct queues *qs, uint8_t may, uint32_t overhead_bytes, uint8_t *queue)
 {
@@ -70,10 +82,8 @@ queues_pop(struct queues *qs, uint8_t may, uint32_t overhead_bytes, uint8_t *que
 		i = weighted_turn(qs, ready);
 	p = pkt_queue_pop(&qs->q[i]);
 	qs->deficit[i] -= p->len + overhead_bytes;
-	if (!qs->q[i].head) {
-		qs->backlog &= (uint8_t) ~(1u << i);
-		qs->deficit[i] = 0;
-	}
+	if (!qs->q[i].head)
+		run_empty(qs, i);
 	*queue = i;
 	return p;
 }

@@ -14,8 +14,9 @@
  * highest first. Weighted queues share what is left in proportion to their weights, counted in
  * bytes of the link (frame and overhead), by deficit round robin: a queue in turn sends until it
  * has used up its quantum; the frame that does is sent whole, and what it took too much is a debt
- * of the next turn. A queue that runs empty forgets its deficit. Nobody waits for who has nothing
- * to send, or may not.
+ * of the next turn. A queue that runs empty forgets what it had left, but not its debt, or one that
+ * has a long frame at a time would pay for none; debts end when nothing waits at all. Nobody waits
+ * for who has nothing to send, or may not.
  *
  * Source: M. Shreedhar and G. Varghese, "Efficient Fair Queuing Using Deficit Round Robin",
  * SIGCOMM 1995; the form with debts: S. Floyd and V. Jacobson, "Link-Sharing and Resource

@@ -118,6 +118,39 @@ Test(queue, weighted_queues_share_bytes_in_proportion_whatever_their_frames_are)
 	}
 }
 
+/* It runs empty with each: what it took too much it still owes. */
+Test(queue, who_has_one_long_frame_at_a_time_pays_for_it)
+{
+	static const double weights[QUEUES_NB] = {1, 1};
+	uint64_t bytes[2] = {0};
+
+	init(weights);
+	fill(0, 2, 100);
+	fill(1, 1, 9000);
+	while (bytes[0] + bytes[1] < 1000000) {
+		uint8_t queue;
+		struct pkt *p = queues_pop(&qs, 0xff, 0, &queue);
+
+		bytes[queue] += p->len;
+		queues_push(&qs, queue, p);
+	}
+	cr_expect_leq(fabs((double)bytes[0] - (double)bytes[1]), 1500 + 9000, "%lu and %lu",
+	              bytes[0], bytes[1]);
+}
+
+/* Nobody is there whom it would owe anything. */
+Test(queue, debts_end_when_nothing_waits)
+{
+	static const double weights[QUEUES_NB] = {1, 1};
+	uint8_t queue;
+
+	init(weights);
+	fill(1, 1, 9000);
+	cr_assert_not_null(queues_pop(&qs, 0xff, 0, &queue));
+	for (int i = 0; i < QUEUES_NB; i++)
+		cr_expect_eq(qs.deficit[i], 0);
+}
+
 Test(queue, who_has_nothing_leaves_its_share_to_others_and_saves_nothing_up)
 {
 	static const double weights[QUEUES_NB] = {1, 1};
