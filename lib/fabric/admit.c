@@ -46,7 +46,6 @@ enqueue(struct fabric_switch *sw, struct switch_port *out, uint8_t queue, struct
 
 	queues_push(&out->queues, queue, p);
 	out->hop->queue_bytes += p->len;
-	sw->nb_held++;
 	if (out->queues.q[queue].nb_bytes > out->stats.q_bytes_max[queue])
 		out->stats.q_bytes_max[queue] = out->queues.q[queue].nb_bytes;
 	if (p->sw.is_lossless)
@@ -78,7 +77,7 @@ switch_admit(struct fabric_switch *sw, uint16_t out_port, struct pkt *p)
 
 	if (!out->is_up) {
 		out->stats.tx_link_down++;
-	} else if (sw->nb_held >= sw->conf.params.buffer_pkts) {
+	} else if (buffer_free_pkts(&sw->buffer) == 0) {
 		out->stats.tx_full_pkts++;
 	} else {
 		if (is_header_only(sw, p)) {

@@ -88,6 +88,7 @@ init_buffer(struct fabric_switch *sw)
 {
 	const struct switch_params *params = &sw->conf.params;
 
+	sw->buffer.total_pkts = params->buffer_pkts;
 	sw->buffer.total_bytes = params->buffer_bytes;
 	sw->buffer.shared_bytes = params->buffer_bytes - switch_reserved_bytes(&sw->conf);
 	sw->tbo_bytes = (uint64_t)(params->alpha_tbo * (double)params->buffer_bytes);
@@ -154,7 +155,7 @@ switch_destroy(struct fabric_switch *sw)
 		return;
 	for (uint16_t i = 0; i < sw->conf.nb_ports; i++)
 		empty_port(sw, &sw->ports[i]);
-	assert(sw->nb_held == 0 && sw->buffer.used_bytes == 0);
+	assert(sw->buffer.used_pkts == 0 && sw->buffer.used_bytes == 0);
 	assert(sw->buffer.shared_used_bytes == 0);
 	fib_destroy(sw->fib);
 	routes_destroy(sw->routes);
@@ -256,7 +257,7 @@ switch_stats(const struct fabric_switch *sw, struct switch_stats *stats)
 void
 switch_check(const struct fabric_switch *sw)
 {
-	uint64_t in = 0, out = 0, shared = 0, nb = 0;
+	uint64_t in = 0, out = 0, shared = 0, nb = 0, charged = 0;
 
 	for (uint16_t p = 0; p < sw->conf.nb_ports; p++) {
 		const struct switch_port *port = &sw->ports[p];
@@ -269,6 +270,7 @@ switch_check(const struct fabric_switch *sw)
 			in += ing->held_bytes;
 			queued += port->queues.q[i].nb_bytes;
 			nb += port->queues.q[i].nb_pkts;
+			charged += ing->used_pkts + eg->used_pkts;
 			shared += buffer_beyond(ing->used_bytes, ing->reserve_bytes) +
 			          buffer_beyond(eg->used_bytes, eg->reserve_bytes);
 			assert(ing->headroom_used_bytes <= ing->headroom_bytes);
@@ -280,5 +282,5 @@ switch_check(const struct fabric_switch *sw)
 	assert(in == out && in == sw->buffer.used_bytes);
 	assert(shared == sw->buffer.shared_used_bytes && shared <= sw->buffer.shared_bytes);
 	assert(sw->buffer.used_bytes <= sw->buffer.total_bytes);
-	assert(nb == sw->nb_held);
+	assert(nb == sw->buffer.used_pkts && nb == charged && nb <= sw->buffer.total_pkts);
 }

@@ -42,7 +42,7 @@ struct switch_params {
 	uint32_t macs_max;        /**< addresses it remembers */
 	uint64_t mac_age_ns;      /**< for so long after their last frame */
 	uint64_t buffer_bytes;    /**< the shared buffer */
-	uint32_t buffer_pkts;     /**< most frames held, of any size; beyond they are dropped */
+	uint32_t buffer_pkts;     /**< most frames held, of any size; shared as the bytes are */
 	uint64_t pfc_watchdog_ns; /**< a class paused for longer is freed; 0 = never */
 	double alpha_tbo;         /**< telemetry is flagged above this share of buffer_bytes */
 	uint64_t seed;            /**< of all that is random, and of the hash of flows */

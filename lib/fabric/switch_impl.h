@@ -51,7 +51,6 @@ struct fabric_switch {
 	struct routes *routes;
 	struct buffer buffer;
 	struct mark marks[QUEUES_NB];
-	uint32_t nb_held;    /* frames in queues */
 	uint64_t tbo_bytes;  /* telemetry is flagged above */
 	uint64_t salt;       /* of the hash of flows */
 	bool looks_at_weft;  /* some feature needs to know stream packets */
@@ -101,7 +100,6 @@ switch_release(struct fabric_switch *sw, struct switch_port *out, uint8_t queue,
 	struct buffer_ingress *in = &from->ingress[p->sw.class];
 
 	out->hop->queue_bytes -= p->len;
-	sw->nb_held--;
 	if (!p->sw.is_lossless) {
 		buffer_give_lossy(&sw->buffer, in, &out->egress[queue], p->len);
 		return;

@@ -12,6 +12,7 @@ static struct buffer
 tor(void)
 {
 	return (struct buffer){
+		.total_pkts = 1 << 20,
 		.total_bytes = 32 << 20,
 		.shared_bytes = (32 << 20) - TOR_RESERVE - TOR_HEADROOM,
 	};
@@ -29,7 +30,7 @@ Test(buffer, thresholds_of_an_empty_tor_are_those_of_hpccs_simulator)
 
 Test(buffer, a_lossless_class_takes_reserve_then_shared_then_headroom_and_then_nothing)
 {
-	struct buffer b = {.total_bytes = 100000, .shared_bytes = 80000};
+	struct buffer b = {.total_pkts = 1 << 20, .total_bytes = 100000, .shared_bytes = 80000};
 	struct buffer_ingress in = {.reserve_bytes = 4000, .headroom_bytes = 5000, .beta_dt = 4};
 	uint64_t shared = 0;
 
@@ -51,7 +52,7 @@ Test(buffer, a_lossless_class_takes_reserve_then_shared_then_headroom_and_then_n
 
 Test(buffer, what_leaves_frees_headroom_first_then_shared_then_reserve)
 {
-	struct buffer b = {.total_bytes = 100000, .shared_bytes = 8000};
+	struct buffer b = {.total_pkts = 1 << 20, .total_bytes = 100000, .shared_bytes = 8000};
 	struct buffer_ingress in = {.reserve_bytes = 2000, .headroom_bytes = 3000, .beta_dt = 1};
 
 	while (buffer_take_lossless(&b, &in, 1000))
@@ -70,12 +71,12 @@ Test(buffer, what_leaves_frees_headroom_first_then_shared_then_reserve)
 
 Test(buffer, pause_and_resume_lie_3072_bytes_apart)
 {
-	struct buffer b = {.total_bytes = 200000, .shared_bytes = 100000};
+	struct buffer b = {.total_pkts = 1 << 20, .total_bytes = 200000, .shared_bytes = 100000};
 	struct buffer_ingress in = {.headroom_bytes = 20000, .beta_dt = 4};
 
 	/* s >= (100000 - s) / 4 from 20000 on. */
 	while (!buffer_ingress_asks(&b, &in))
-		cr_assert(buffer_take_lossless(&b, &in, 100));
+		cr_assert(buffer_take_lossless(&b, &in, 1));
 	cr_expect_eq(b.shared_used_bytes, 20000);
 	/* s + 3072 <= (100000 - s) / 4 from 17542 on down. */
 	while (buffer_ingress_asks(&b, &in))
@@ -84,9 +85,53 @@ Test(buffer, pause_and_resume_lie_3072_bytes_apart)
 	cr_expect_not(buffer_ingress_asks(&b, &in));
 }
 
+Test(buffer, short_frames_are_bounded_as_frames)
+{
+	static const struct {
+		double alpha;
+		uint32_t want;
+	} rows[] = {{1, 2048}, {0.25, 819}, {4, 3277}, {1024, 4092}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct buffer b = {
+			.total_pkts = 4096, .total_bytes = 1 << 24, .shared_bytes = 1 << 24};
+		struct buffer_ingress in = {0};
+		struct buffer_egress out = {.alpha_1024 = (uint64_t)(rows[i].alpha * 1024)};
+
+		while (buffer_take_lossy(&b, &in, &out, 64))
+			;
+		/* n <= alpha (N - (n - 1)): that it takes one itself is seen with the next. */
+		cr_expect_leq(out.used_pkts, rows[i].want + 1, "row %zu: %u", i, out.used_pkts);
+		cr_expect_geq(out.used_pkts, rows[i].want, "row %zu: %u", i, out.used_pkts);
+		cr_expect_eq(b.used_pkts, out.used_pkts);
+	}
+}
+
+Test(buffer, short_lossless_frames_pause_as_frames_three_apart)
+{
+	struct buffer b = {.total_pkts = 4096, .total_bytes = 1 << 24, .shared_bytes = 1 << 23};
+	struct buffer_ingress in = {.headroom_bytes = 20000, .beta_dt = 8};
+
+	/* n >= (4096 - n) / 8, whole, from 455 on. */
+	while (!buffer_ingress_asks(&b, &in))
+		cr_assert(buffer_take_lossless(&b, &in, 64));
+	cr_expect_eq(in.used_pkts, 455);
+	/* n + 3 <= (4096 - n) / 8 from 452 on down. */
+	while (buffer_ingress_asks(&b, &in))
+		buffer_give_lossless(&b, &in, 64);
+	cr_expect_eq(in.used_pkts, 452);
+	/* Others have all: only who holds nothing may begin. */
+	b.total_pkts = b.used_pkts;
+	cr_expect(buffer_ingress_asks(&b, &in));
+	while (in.used_pkts > 0)
+		buffer_give_lossless(&b, &in, 64);
+	cr_expect_not(buffer_ingress_asks(&b, &in));
+}
+
 Test(buffer, equal_queues_pause_at_b_over_n_plus_beta)
 {
-	struct buffer b = {.total_bytes = 82000000, .shared_bytes = 82000000};
+	struct buffer b = {
+		.total_pkts = 1 << 20, .total_bytes = 82000000, .shared_bytes = 82000000};
 	struct buffer_ingress in[128];
 	uint64_t q = 0;
 
@@ -111,7 +156,8 @@ Test(buffer, a_lossy_queue_may_have_alpha_times_what_is_free)
 	} rows[] = {{1, 40000}, {0.25, 16000}, {4, 64000}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct buffer b = {.total_bytes = 80000, .shared_bytes = 80000};
+		struct buffer b = {
+			.total_pkts = 1 << 20, .total_bytes = 80000, .shared_bytes = 80000};
 		struct buffer_ingress in = {0};
 		struct buffer_egress out = {.alpha_1024 = (uint64_t)(rows[i].alpha * 1024)};
 
@@ -126,7 +172,7 @@ Test(buffer, a_lossy_queue_may_have_alpha_times_what_is_free)
 
 Test(buffer, a_reserve_is_there_although_others_have_all_that_is_shared)
 {
-	struct buffer b = {.total_bytes = 84000, .shared_bytes = 80000};
+	struct buffer b = {.total_pkts = 1 << 20, .total_bytes = 84000, .shared_bytes = 80000};
 	struct buffer_ingress in = {0};
 	struct buffer_egress greedy = {.alpha_1024 = 1 << 20},
 			     quiet = {.alpha_1024 = 1024, .reserve_bytes = 4000};
@@ -139,7 +185,7 @@ Test(buffer, a_reserve_is_there_although_others_have_all_that_is_shared)
 
 Test(buffer, is_empty_when_all_has_left_in_any_order)
 {
-	struct buffer b = {.total_bytes = 300000, .shared_bytes = 200000};
+	struct buffer b = {.total_pkts = 1 << 20, .total_bytes = 300000, .shared_bytes = 200000};
 	struct buffer_ingress in[4];
 	struct buffer_egress out[4];
 	struct {

@@ -232,3 +232,78 @@ Test(pfc, a_flood_pauses_nobody)
 	cr_expect_gt(rig_stats(&rig, 1)->q_full[CLASS], 0);
 	rig_close(&rig);
 }
+
+/* Hosts 1 to 3 send frames of the class to host 4 as fast as their links take them, and obey. */
+static void
+incast(uint32_t nb_turns, uint32_t len, bool other_class, bool is_paused_for_ever)
+{
+	uint64_t frame_ns = (len + 24) * 8 / 10, now_ns = 1000000;
+	bool stopped[4] = {false};
+
+	for (uint32_t t = 0; t < nb_turns; t++, now_ns += frame_ns) {
+		if (is_paused_for_ever && t % 100 == 0)
+			rig_receive(&rig, 3, rig_pause(&rig, 1 << CLASS, 0xffff), now_ns);
+		for (uint16_t i = 0; i < 3; i++) {
+			struct pkt *p;
+
+			if (other_class && t % 2)
+				p = rig_udp(&rig, (uint8_t)((i + 1) % 3 + 1), (uint8_t)(i + 1), 0,
+				            0xc000, len);
+			else if (!stopped[i])
+				p = rig_udp(&rig, 4, (uint8_t)(i + 1), TOS, 0xc000, len);
+			else
+				continue;
+			switch_receive(rig.sw, i, &p, 1, now_ns);
+		}
+		for (uint16_t i = 0; i < 4; i++) {
+			struct pkt *p;
+			struct wire_pfc pfc;
+
+			while ((p = rig_take(&rig, i, now_ns))) {
+				if (wire_parse_pfc(p->data, p->len, &pfc))
+					stopped[i] = pfc.time_quanta[CLASS] > 0;
+				pkt_free(&p, 1);
+			}
+		}
+	}
+	switch_check(rig.sw);
+}
+
+static void
+begin_default(uint64_t watchdog_ns)
+{
+	rig_init(&rig, 4);
+	rig.nb_pkts = 8192;
+	rig.room_bytes = 512;
+	rig.conf.lossless = 1 << CLASS;
+	rig.conf.params.pfc_watchdog_ns = watchdog_ns;
+	for (int i = 0; i < 4; i++)
+		rig.ports[i].rate_bps = RATE;
+	rig_open(&rig);
+	rig_learn(&rig, 4);
+}
+
+/* 16 MB of them would be more frames than a switch holds. */
+Test(pfc, short_frames_are_paused_before_packets_run_out)
+{
+	begin_default(100000000);
+	incast(10000, 64, false, false);
+	cr_expect_eq(rig_stats(&rig, 3)->tx_full_pkts, 0);
+	cr_expect_eq(rig_stats(&rig, 3)->q_headroom[CLASS], 0);
+	cr_expect_gt(rig_stats(&rig, 0)->tx_pause[CLASS], 0);
+	cr_expect_gt(rig_stats(&rig, 3)->q_packets[CLASS], 9000, "the link is full");
+	rig_close(&rig);
+}
+
+Test(pfc, a_class_that_is_paused_for_ever_leaves_room_for_others)
+{
+	begin_default(0);
+	incast(20000, 400, true, true);
+	cr_expect_eq(rig_stats(&rig, 3)->q_packets[CLASS], 0);
+	for (uint16_t i = 0; i < 3; i++) {
+		cr_expect_eq(rig_stats(&rig, i)->tx_full_pkts, 0);
+		cr_expect_eq(rig_stats(&rig, i)->q_full[0], 0);
+		cr_expect_eq(rig_stats(&rig, i)->q_packets[0], 10000, "port %u", i);
+	}
+	rig_close(&rig);
+}
