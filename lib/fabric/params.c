@@ -62,20 +62,20 @@ const struct param_desc switch_port_descs[] = {
 	{NULL},
 };
 
-#define PORT(name)                                                                                 \
+#define ROW(type, name, member)                                                                    \
 	{                                                                                          \
-#name, offsetof(struct switch_port_stats, name)                                    \
+		name, offsetof(struct type, member)                                                \
 	}
-#define ONE(name, member, i)                                                                       \
-	{                                                                                          \
-		name, offsetof(struct switch_port_stats, member[i])                                \
-	}
-/* A counter of each queue or class, named as ethtool does: prefix, number, suffix. */
-#define EACH(prefix, suffix, member)                                                               \
-	ONE(prefix "0_" suffix, member, 0), ONE(prefix "1_" suffix, member, 1),                    \
-		ONE(prefix "2_" suffix, member, 2), ONE(prefix "3_" suffix, member, 3),            \
-		ONE(prefix "4_" suffix, member, 4), ONE(prefix "5_" suffix, member, 5),            \
-		ONE(prefix "6_" suffix, member, 6), ONE(prefix "7_" suffix, member, 7)
+#define PORT(name) ROW(switch_port_stats, #name, name)
+/* One of each queue or class, named as ethtool does. */
+/* clang-format off */
+#define PRIO(type, suffix, member, i) ROW(type, "tx_prio" #i "_" suffix, member[i])
+#define PRIOS(type, suffix, member)                                                                \
+	PRIO(type, suffix, member, 0), PRIO(type, suffix, member, 1),                              \
+	PRIO(type, suffix, member, 2), PRIO(type, suffix, member, 3),                              \
+	PRIO(type, suffix, member, 4), PRIO(type, suffix, member, 5),                              \
+	PRIO(type, suffix, member, 6), PRIO(type, suffix, member, 7)
+/* clang-format on */
 
 const struct stat_desc switch_port_stat_descs[] = {
 	PORT(rx_packets),
@@ -96,31 +96,27 @@ const struct stat_desc switch_port_stat_descs[] = {
 	PORT(int_lies),
 	PORT(int_tbo),
 	PORT(tx_pause_frames),
-	EACH("tx_prio", "packets", q_packets),
-	EACH("tx_prio", "bytes", q_bytes),
-	EACH("tx_prio", "full", q_full),
-	EACH("tx_prio", "headroom", q_headroom),
-	EACH("tx_prio", "marked", q_marked),
-	EACH("tx_prio", "trimmed", q_trimmed),
-	EACH("tx_prio", "queue_max", q_bytes_max),
-	EACH("tx_prio", "pause", tx_pause),
-	EACH("tx_prio", "pause_resume", tx_resume),
+	PRIOS(switch_port_stats, "packets", q_packets),
+	PRIOS(switch_port_stats, "bytes", q_bytes),
+	PRIOS(switch_port_stats, "full", q_full),
+	PRIOS(switch_port_stats, "headroom", q_headroom),
+	PRIOS(switch_port_stats, "marked", q_marked),
+	PRIOS(switch_port_stats, "trimmed", q_trimmed),
+	PRIOS(switch_port_stats, "queue_max", q_bytes_max),
+	PRIOS(switch_port_stats, "pause", tx_pause),
+	PRIOS(switch_port_stats, "pause_resume", tx_resume),
 	PAUSE_STAT_ROWS(struct switch_port_stats, rx_pause),
 	{NULL},
 };
 
-#define LEVEL(i)                                                                                   \
-	{                                                                                          \
-		"tx_prio" #i "_queue", offsetof(struct switch_port_levels, q_bytes[i])             \
-	}
-
 const struct stat_desc switch_port_level_descs[] = {
-	LEVEL(0), LEVEL(1), LEVEL(2), LEVEL(3), LEVEL(4), LEVEL(5), LEVEL(6), LEVEL(7), {NULL},
+	PRIOS(switch_port_levels, "queue", q_bytes),
+	{NULL},
 };
 
 const struct stat_desc switch_stat_descs[] = {
-	{"buffer_used", offsetof(struct switch_stats, buffer_used_bytes)},
-	{"buffer_used_max", offsetof(struct switch_stats, buffer_used_bytes_max)},
+	ROW(switch_stats, "buffer_used", buffer_used_bytes),
+	ROW(switch_stats, "buffer_used_max", buffer_used_bytes_max),
 	{NULL},
 };
 
