@@ -17,7 +17,10 @@ struct reroute {
 	uint64_t *all_up; /* ports of each switch to each prefix of topo_route with all links up */
 };
 
-/* A table that the conf has checked has room for all. */
+static_assert(CONF_MAX_ROUTES <= SWITCH_ROUTES_MAX &&
+                      CONF_MAX_NICS * CONF_MAX_IPS + CONF_MAX_REMOTES <= SWITCH_ROUTES_MAX,
+              "a switch has room for all that a conf can say");
+
 static void
 set_route(struct routes *routes, struct ip_prefix prefix, uint64_t ports)
 {

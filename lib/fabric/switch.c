@@ -62,6 +62,7 @@ static bool
 init_lb(struct fabric_switch *sw, uint64_t seed)
 {
 	const struct switch_conf *conf = &sw->conf;
+	/* Seed and ports are a switch's; the rest is what engine.h says is never nothing. */
 	const struct engine_env env = {
 		.line_rate_bps = UINT64_C(100000000000),
 		.base_rtt_ns = 10000,

@@ -160,6 +160,9 @@ struct fabric_switch *switch_create(const struct switch_conf *conf, struct pkt_p
 /** Frees the frames that are still held. NULL does nothing. */
 void switch_destroy(struct fabric_switch *sw);
 
+/** Most static prefixes of one switch. Our choice: a fat tree's hosts. */
+#define SWITCH_ROUTES_MAX 4096
+
 /** The static prefixes of a switch: to be filled, also while it runs, on its thread. */
 struct routes *switch_routes(struct fabric_switch *sw);
 

@@ -63,9 +63,6 @@ struct fabric_switch {
 /* Frames on one link: the pool must not run dry on a long fast one. Our choice. */
 #define WIRE_MAX_PKTS 4096
 
-/* Static prefixes of one switch. Our choice: a fat tree's hosts. */
-#define SWITCH_ROUTES_MAX 4096
-
 /* ---- admit.c ---- */
 
 /* Decide about a frame that goes out on a port. It is the queue's then, or freed and counted. */
