@@ -158,10 +158,12 @@ lane_rate_room(const struct fault_lane *lane, uint64_t now_ns)
 {
 	const struct link_clock *c = &lane->clock;
 	uint64_t frame_ns = lane->pool->room_bytes * c->ns_per_byte >> LINK_CLOCK_FRAC_BITS;
+	uint64_t nb;
 
 	if (c->free_ns >= now_ns + AHEAD_NS)
 		return 0;
-	return 1 + (uint32_t)((now_ns + AHEAD_NS - c->free_ns) / (frame_ns + 1));
+	nb = 1 + (now_ns + AHEAD_NS - c->free_ns) / (frame_ns + 1);
+	return nb < FAULT_HELD_MAX_PKTS ? (uint32_t)nb : FAULT_HELD_MAX_PKTS;
 }
 
 uint32_t
