@@ -191,6 +191,13 @@ replace(struct tune *tune, struct conf_engine *e, void *params, const char *key,
 {
 	struct engine_change change = {tune->nodes, e->info, params, false};
 
+	if (e->kind == CONF_ENGINE_SWITCH_LB) {
+		snprintf(answer, size,
+		         "%s of switches is read when they start: set it in the conf, and start "
+		         "again",
+		         key);
+		return -EOPNOTSUPP;
+	}
 	worker_call(tune->nodes->worker, apply_params, &change);
 	if (!change.fits) {
 		snprintf(answer, size,

@@ -9,9 +9,9 @@
 
 /**
  * @file
- * Parameters that an operator may change while the daemon runs: those of engines, for connections
- * from then on; of a NIC its traffic class; of a NIC and of a port of a switch the faults there.
- * Texts are read as in a conf file, with the same messages.
+ * Parameters that an operator may change while the daemon runs: those of NICs' engines, for
+ * connections from then on; of a NIC its traffic class; of a NIC and of a port of a switch the
+ * faults there. Texts are read as in a conf file, with the same messages.
  */
 
 /** Changes of engines' parameters, each of which is kept as long as the daemon. Source: our choice.

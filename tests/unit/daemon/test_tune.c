@@ -158,6 +158,8 @@ Test(tune, what_is_wrong_is_told_and_changes_nothing)
 		{"sw0/1", "traffic_class", "1", -ENOENT, "unknown key 'traffic_class'"},
 		{"sw0/1", "fault_loss", "101%", -ERANGE, "out of range"},
 		{"side0/0", "fault_loss", "1%", -ENOENT, "nearest: 'side0'"},
+		{"flowlet", "gap", "5us", -EOPNOTSUPP, "gap of switches is read when they start"},
+		{"flowlet", "gab", "5us", -ENOENT, "nearest: 'gap'"},
 	};
 	const void *params = w.nic[0]->conf.rel_params;
 
