@@ -18,7 +18,7 @@
 #define NB_TURNS (1 << NB_TURNS_LOG2)
 
 struct spray_params {
-	uint32_t round_robin;
+	bool round_robin;
 };
 
 struct sw_spray {
@@ -77,7 +77,7 @@ sw_spray_init(void *state, const void *params, const struct engine_env *env)
 
 	*s = (struct sw_spray){
 		.head = {.deadline_ns = NEVER_NS},
-		.round_robin = p->round_robin != 0,
+		.round_robin = p->round_robin,
 	};
 	prng_seed(&s->prng, env->seed);
 	for (uint32_t i = 0; i < NB_TURNS; i++)
@@ -87,7 +87,7 @@ sw_spray_init(void *state, const void *params, const struct engine_env *env)
 static const struct param_desc spray_params[] = {
 	{
 		.name = "round_robin",
-		.type = PARAM_U32,
+		.type = PARAM_YES_NO,
 		.offset = offsetof(struct spray_params, round_robin),
 		.def = 0,
 		.min = 0,

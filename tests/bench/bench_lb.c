@@ -101,7 +101,7 @@ main(void)
 	printf("%-28s %7d %7d %7d %7d %7d %7d %7d\n", "", 1, 4, 16, 64, 4, 16, 64);
 	bench("ecmp", NULL, NULL);
 	bench("spray", NULL, NULL);
-	bench("spray", "round_robin", "1");
+	bench("spray", "round_robin", "yes");
 	bench("flowlet", NULL, NULL);
 	bench("adaptive", NULL, NULL);
 	bench("adaptive", "gap", "100us");

@@ -33,7 +33,7 @@ Test(lb_sw_spray, in_turn_each_hop_that_is_up_gets_exactly_its_share)
 	struct switch_rig rig;
 
 	rig_init(&rig, "spray", 5);
-	rig_set(&rig, "round_robin", "1");
+	rig_set(&rig, "round_robin", "yes");
 	rig_start(&rig, 9);
 	for (uint32_t mask = 1; mask < 32; mask++) {
 		uint32_t nb_up = (uint32_t)__builtin_popcount(mask), nb[5] = {0};
@@ -55,7 +55,7 @@ Test(lb_sw_spray, groups_whose_packets_alternate_take_turns_of_their_own)
 	uint32_t nb[2] = {0};
 
 	rig_init(&rig, "spray", 2);
-	rig_set(&rig, "round_robin", "1");
+	rig_set(&rig, "round_robin", "yes");
 	rig_start(&rig, 1);
 	for (uint32_t i = 0; i < 100; i++) {
 		rig.nb_hops = 3;
@@ -74,7 +74,7 @@ Test(lb_sw_spray, switches_do_not_go_round_in_step)
 	struct switch_rig rig;
 
 	rig_init(&rig, "spray", 8);
-	rig_set(&rig, "round_robin", "1");
+	rig_set(&rig, "round_robin", "yes");
 	for (uint64_t seed = 0; seed < 800; seed++) {
 		rig_start(&rig, seed);
 		nb[rig_select(&rig, 0)]++;
