@@ -120,6 +120,51 @@ check_mtus(struct conf_reader *r, const uint32_t *joined)
 	}
 }
 
+/* The next end of the same wire; NULL = there is none. */
+static const struct ring_end *
+next_end(const struct ring_end *end, const struct ring_end *after_last)
+{
+	for (const struct ring_end *e = end + 1; e < after_last; e++)
+		if (conf_same_wire(e->port, end->port))
+			return e;
+	return NULL;
+}
+
+static bool
+is_first_end(const struct ring_end *ends, const struct ring_end *end)
+{
+	for (const struct ring_end *e = ends; e < end; e++)
+		if (conf_same_wire(e->port, end->port))
+			return false;
+	return true;
+}
+
+/* A wire, from its first end. */
+static void
+check_wire(struct conf_reader *r, const struct ring_end *a, const struct ring_end *after_last,
+           uint32_t *joined)
+{
+	const struct ring_end *b = next_end(a, after_last), *more = b;
+	const char *kind = conf_port_kind(a->port), *name = a->port->arg;
+
+	if (!b) {
+		/* The other end of a link may be in another process. */
+		if (a->port->kind == PORT_RING && !conf_is_partial(r))
+			conf_error(r, a->port->line, "ring '%s' has only one end, [%s %s]", name,
+			           a->kind, a->owner);
+		return;
+	}
+	while ((more = next_end(more, after_last)))
+		conf_error(r, more->port->line,
+		           "%s '%s' has more than two ends: [%s %s], [%s %s], [%s %s]", kind, name,
+		           a->kind, a->owner, b->kind, b->owner, more->kind, more->owner);
+	if (a->node == b->node)
+		conf_error(r, b->port->line, "%s '%s' joins [%s %s] with itself", kind, name,
+		           a->kind, a->owner);
+	else
+		joined[root_of(joined, a->node)] = root_of(joined, b->node);
+}
+
 /*
  * Every ring has two ends, a link one or two here, and none joins a node with itself; of all else a
  * port is the only one.
@@ -140,36 +185,8 @@ conf_check_rings(struct conf_reader *r)
 	for (uint32_t i = 0; i < MAX_NODES; i++)
 		joined[i] = i;
 	for (uint32_t i = 0; i < n; i++) {
-		const struct ring_end *a = &ends[i], *b = NULL;
-		bool is_first = true;
-
-		for (uint32_t k = 0; k < n; k++) {
-			if (k == i || !conf_same_wire(ends[k].port, a->port))
-				continue;
-			if (k < i)
-				is_first = false;
-			else if (!b)
-				b = &ends[k];
-			else if (is_first)
-				conf_error(r, ends[k].port->line,
-				           "%s '%s' has more than two ends: [%s %s], [%s %s], "
-				           "[%s %s]",
-				           conf_port_kind(a->port), a->port->arg, a->kind, a->owner,
-				           b->kind, b->owner, ends[k].kind, ends[k].owner);
-		}
-		if (!is_first)
-			continue;
-		if (!b) {
-			/* The other end of a link may be in another process. */
-			if (a->port->kind == PORT_RING && !conf_is_partial(r))
-				conf_error(r, a->port->line, "ring '%s' has only one end, [%s %s]",
-				           a->port->arg, a->kind, a->owner);
-		} else if (a->node == b->node) {
-			conf_error(r, b->port->line, "%s '%s' joins [%s %s] with itself",
-			           conf_port_kind(a->port), a->port->arg, a->kind, a->owner);
-		} else {
-			joined[root_of(joined, a->node)] = root_of(joined, b->node);
-		}
+		if (is_first_end(ends, &ends[i]))
+			check_wire(r, &ends[i], ends + n, joined);
 	}
 	free(ends);
 	if (r->nb_errors == 0)
