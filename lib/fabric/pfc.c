@@ -21,10 +21,10 @@ rate_bps(const struct switch_port *port)
 }
 
 void
-pfc_look(struct fabric_switch *sw, struct switch_port *in, uint8_t class)
+pfc_look(struct fabric_switch *sw, struct switch_port *in, uint8_t cls)
 {
-	bool asks = buffer_ingress_asks(&sw->buffer, &in->ingress[class]);
-	uint8_t bit = (uint8_t)(1u << class);
+	bool asks = buffer_ingress_asks(&sw->buffer, &in->ingress[cls]);
+	uint8_t bit = (uint8_t)(1u << cls);
 
 	if (asks == !!(in->asked & bit))
 		in->news &= (uint8_t)~bit; /* told already, or changed its mind in time */
@@ -35,16 +35,16 @@ pfc_look(struct fabric_switch *sw, struct switch_port *in, uint8_t class)
 static void
 tell(struct switch_port *port, uint64_t now_ns)
 {
-	for (uint8_t class = 0; class < QUEUES_NB; class ++) {
-		uint8_t bit = (uint8_t)(1u << class);
+	for (uint8_t cls = 0; cls < QUEUES_NB; cls++) {
+		uint8_t bit = (uint8_t)(1u << cls);
 
 		if (!(port->news & bit))
 			continue;
 		port->asked ^= bit;
 		if (port->asked & bit)
-			port->stats.tx_pause[class]++;
+			port->stats.tx_pause[cls]++;
 		else
-			port->stats.tx_resume[class]++;
+			port->stats.tx_resume[cls]++;
 	}
 	port->news = 0;
 	port->refresh_ns = now_ns + pause_quanta_ns(PAUSE_QUANTA, rate_bps(port)) / 2;
@@ -76,9 +76,9 @@ pfc_receive(struct fabric_switch *sw, struct switch_port *port, const struct pkt
 	if (!wire_parse_pfc(p->data, p->len, &pfc))
 		return;
 	pfc.classes &= sw->conf.lossless;
-	for (uint8_t class = 0; class < QUEUES_NB; class ++)
-		if (pfc.classes >> class & 1)
-			pause_receive(&port->pause, class,
-			              pause_quanta_ns(pfc.time_quanta[class], rate_bps(port)),
+	for (uint8_t cls = 0; cls < QUEUES_NB; cls++)
+		if (pfc.classes >> cls & 1)
+			pause_receive(&port->pause, cls,
+			              pause_quanta_ns(pfc.time_quanta[cls], rate_bps(port)),
 			              now_ns);
 }

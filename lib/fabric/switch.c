@@ -210,9 +210,9 @@ switch_set_link(struct fabric_switch *sw, uint16_t port_idx, bool is_up, uint64_
 	pause_clear(&port->pause, now_ns);
 	port->asked = 0;
 	port->news = 0;
-	for (uint8_t class = 0; class < QUEUES_NB; class ++)
-		if (sw->conf.lossless >> class & 1)
-			pfc_look(sw, port, class);
+	for (uint8_t cls = 0; cls < QUEUES_NB; cls++)
+		if (sw->conf.lossless >> cls & 1)
+			pfc_look(sw, port, cls);
 }
 
 void

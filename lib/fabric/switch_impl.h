@@ -73,7 +73,7 @@ void switch_admit_copy(struct fabric_switch *sw, uint16_t out_port, const struct
 /* ---- pfc.c ---- */
 
 /* What a port holds of a class has changed: may its peer have to be told? */
-void pfc_look(struct fabric_switch *sw, struct switch_port *in, uint8_t class);
+void pfc_look(struct fabric_switch *sw, struct switch_port *in, uint8_t cls);
 /* When the peer of a port must be told something: 0 = now. */
 static inline uint64_t
 pfc_next_ns(const struct switch_port *port)
