@@ -44,30 +44,33 @@ mutate_once(struct prng *rng, uint8_t *frame, uint32_t len)
 	return len;
 }
 
-/* One in four is of the weft framing. */
-static uint32_t
-pick(struct prng *rng, uint8_t *frame)
+uint32_t
+frames_roce(struct prng *rng, uint8_t *frame)
 {
 	uint32_t nb;
-	const struct weft_example *x;
-	const struct golden_frame *f;
+	const struct golden_frame *f = golden_frames(&nb);
 
-	if (prng_below(rng, 4) == 0) {
-		x = weft_examples(&nb);
-		x += prng_below(rng, nb);
-		memcpy(frame, x->frame, x->len);
-		return x->len;
-	}
-	f = golden_frames(&nb);
 	f += prng_below(rng, nb);
 	memcpy(frame, f->data, f->len);
 	return f->len;
 }
 
+uint32_t
+frames_weft(struct prng *rng, uint8_t *frame)
+{
+	uint32_t nb;
+	const struct weft_example *x = weft_examples(&nb);
+
+	x += prng_below(rng, nb);
+	memcpy(frame, x->frame, x->len);
+	return x->len;
+}
+
 size_t
 frames_make(struct prng *rng, uint8_t *frame)
 {
-	uint32_t len = pick(rng, frame);
+	bool is_weft = prng_below(rng, 4) == 0;
+	uint32_t len = is_weft ? frames_weft(rng, frame) : frames_roce(rng, frame);
 
 	if (len > 18 && prng_below(rng, 4) == 0) { /* a VLAN tag */
 		memmove(frame + 16, frame + 12, len - 12);

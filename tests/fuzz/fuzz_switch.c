@@ -15,17 +15,16 @@
 #include "bind.h"
 #include "engine.h"
 #include "fault.h"
+#include "frames.h"
 #include "fuzz.h"
-#include "golden.h"
 #include "hdr.h"
 #include "mem.h"
 #include "switch.h"
-#include "weft_examples.h"
 #include "wire.h"
 
 #define PORTS_MAX 8
 #define NB_PKTS 2048
-#define FRAME_MAX 2048
+#define NOISE_MAX 2048
 #define BURST 32
 
 static uint64_t nb_frames;
@@ -115,7 +114,7 @@ world_open(struct world *w, struct script *s)
 	make_conf(s, &conf, ports);
 	FUZZ_CHECK(switch_conf_check(&conf, why, sizeof(why)) == 0);
 	*w = (struct world){.nb_ports = conf.nb_ports, .now_ns = 1};
-	w->pool = pkt_pool_mem_create(NB_PKTS, FRAME_MAX);
+	w->pool = pkt_pool_mem_create(NB_PKTS, FRAMES_MAX_LEN);
 	FUZZ_CHECK(w->pool);
 	w->sw = switch_create(&conf, w->pool);
 	FUZZ_CHECK(w->sw);
@@ -143,30 +142,6 @@ put_mac(uint8_t *mac, uint32_t host)
 }
 
 static uint32_t
-golden(struct prng *rng, uint8_t *frame)
-{
-	const struct golden_frame *f;
-	uint32_t nb;
-
-	f = golden_frames(&nb) + prng_below(rng, nb);
-	if (f->len > FRAME_MAX)
-		return 0;
-	memcpy(frame, f->data, f->len);
-	return f->len;
-}
-
-static uint32_t
-weft(struct prng *rng, uint8_t *frame)
-{
-	const struct weft_example *x;
-	uint32_t nb;
-
-	x = weft_examples(&nb) + prng_below(rng, nb);
-	memcpy(frame, x->frame, x->len);
-	return x->len;
-}
-
-static uint32_t
 pause_frame(struct prng *rng, uint8_t *frame)
 {
 	struct wire_pfc pfc = {.classes = (uint8_t)prng_next(rng)};
@@ -180,7 +155,7 @@ pause_frame(struct prng *rng, uint8_t *frame)
 static uint32_t
 noise(struct prng *rng, uint8_t *frame)
 {
-	uint32_t len = prng_below(rng, prng_below(rng, 8) ? 128 : FRAME_MAX);
+	uint32_t len = prng_below(rng, prng_below(rng, 8) ? 128 : NOISE_MAX);
 
 	for (uint32_t i = 0; i < len; i++)
 		frame[i] = (uint8_t)prng_next(rng);
@@ -191,8 +166,8 @@ noise(struct prng *rng, uint8_t *frame)
 static uint32_t
 make_frame(struct prng *rng, uint8_t *frame)
 {
-	static uint32_t (*const kinds[])(struct prng *, uint8_t *) = {golden, weft,        weft,
-	                                                              weft,   pause_frame, noise};
+	static uint32_t (*const kinds[])(struct prng *, uint8_t *) = {
+		frames_roce, frames_weft, frames_weft, frames_weft, pause_frame, noise};
 	uint32_t kind = prng_below(rng, 6);
 	uint32_t len = kinds[kind](rng, frame);
 

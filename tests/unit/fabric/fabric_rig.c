@@ -6,6 +6,7 @@
 
 #include "be.h"
 #include "bind.h"
+#include "csum.h"
 #include "hdr.h"
 #include "weft_hdr.h"
 #include "wire.h"
@@ -93,8 +94,7 @@ ip_checksum(const uint8_t *ip)
 
 	for (int i = 0; i < IPV4_LEN; i += 2)
 		sum += get_be16(ip + i);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t) ~(sum + (sum >> 16));
+	return (uint16_t)~csum_fold(sum);
 }
 
 struct pkt *
