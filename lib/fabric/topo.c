@@ -276,22 +276,3 @@ topo_flood_ports(const struct topo *t, uint32_t sw)
 	assert(sw < t->map->nb_switches);
 	return t->flood[sw];
 }
-
-uint32_t
-topo_gaps(const struct topo *t, struct topo_gap *gaps, uint32_t max)
-{
-	uint32_t nb = 0;
-
-	for (uint32_t host = 0; host < t->map->nb_hosts; host++) {
-		uint32_t sw = 0;
-
-		while (sw < t->map->nb_switches && topo_ports_to(t, sw, host))
-			sw++;
-		if (sw == t->map->nb_switches)
-			continue;
-		if (nb < max)
-			gaps[nb] = (struct topo_gap){host, sw};
-		nb++;
-	}
-	return nb;
-}

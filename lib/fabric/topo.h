@@ -15,7 +15,7 @@
  * whenever a link went down or came up. All of it is control: nothing here is on a packet's way.
  *
  * - To a prefix, a switch uses all ports that lie on a shortest path, counted in links, to one of
- * the hosts that have it. So packets come nearer with each hop whatever the switches choose, and
+ *   the hosts that have it. So packets come nearer with each hop whatever the switches choose, and
  *   none goes in circles. A host at two switches is reached over the nearer one, or over both.
  * - Floods (broadcast, unknown unicast) follow a spanning tree over the links that are up, in each
  *   part of the fabric its own, and end at hosts: one that is attached twice to the same part gets
@@ -92,18 +92,5 @@ uint64_t topo_route(const struct topo *topo, uint32_t sw, uint32_t i, struct ip_
 
 /** Ports of a switch that floods leave by, except the one that they came in on. */
 uint64_t topo_flood_ports(const struct topo *topo, uint32_t sw);
-
-/** A host that this switch, and perhaps others, can't reach. */
-struct topo_gap {
-	uint32_t host, sw;
-};
-
-/**
- * What is wrong: hosts that some switch can't reach.
- *
- * @param gaps  gets the first max of them, each with the first such switch.
- * @return      how many hosts there are.
- */
-uint32_t topo_gaps(const struct topo *topo, struct topo_gap *gaps, uint32_t max);
 
 #endif
