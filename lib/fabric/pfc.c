@@ -20,6 +20,22 @@ rate_bps(const struct switch_port *port)
 	return port->params.rate_bps ? port->params.rate_bps : RATE_DEFAULT_BPS;
 }
 
+/*
+ * The peer may count in units of another rate than ours; a faster one's are shorter. But pauses
+ * must not fill a slow link: a share of 1/64 of it at most.
+ */
+static uint64_t
+refresh_after_ns(const struct switch_port *port)
+{
+	uint64_t rate = rate_bps(port), half_ns, least_ns;
+
+	least_ns = 64 * (WIRE_PFC_LEN + port->params.overhead_bytes) * UINT64_C(8000000000) / rate;
+	if (rate < RATE_DEFAULT_BPS)
+		rate = RATE_DEFAULT_BPS;
+	half_ns = pause_quanta_ns(PAUSE_QUANTA, rate) / 2;
+	return half_ns > least_ns ? half_ns : least_ns;
+}
+
 void
 pfc_look(struct fabric_switch *sw, struct switch_port *in, uint8_t cls)
 {
@@ -47,7 +63,7 @@ tell(struct switch_port *port, uint64_t now_ns)
 			port->stats.tx_resume[cls]++;
 	}
 	port->news = 0;
-	port->refresh_ns = now_ns + pause_quanta_ns(PAUSE_QUANTA, rate_bps(port)) / 2;
+	port->refresh_ns = now_ns + refresh_after_ns(port);
 }
 
 struct pkt *

@@ -36,10 +36,21 @@ lay_out(struct qp *qp, const struct shm_av *av)
 	memcpy(addr.dmac, qp->neigh->mac, sizeof(addr.dmac));
 	memcpy(addr.smac, nic->self.mac, sizeof(addr.smac));
 	wire_path_init(&qp->path, &addr);
+	qp->asked_ecn = (tos & IP_ECN_MASK) == ECN_CE ? ECN_NOT_ECT : tos & IP_ECN_MASK;
 	if (cls != qp->sched.cls)
 		qp_set_class(qp, cls);
 	qp->path_to_self = !memcmp(addr.dmac, addr.smac, sizeof(addr.dmac));
 	qp->neigh_generation = qp->neigh->generation;
+}
+
+/*
+ * What congestion control wants; if it wants nothing, the ToS byte is the application's, as in
+ * plain RoCEv2. That its data met congestion is not for it to say.
+ */
+uint8_t
+path_data_ecn(const struct qp *qp)
+{
+	return qp->ecn != ECN_NOT_ECT ? qp->ecn : qp->asked_ecn;
 }
 
 bool

@@ -53,4 +53,7 @@ struct out_pkt *path_plan(struct qp *qp, const struct wire_pkt *w, uint16_t spor
 /** UDP source port of what no load balancer chooses: answers and datagrams. */
 uint16_t path_sport(const struct qp *qp);
 
+/** ECN bits of its data. */
+uint8_t path_data_ecn(const struct qp *qp);
+
 #endif

@@ -147,7 +147,8 @@ struct qp {
 	bool resp_turn;      /**< READ responses and requests take turns */
 	bool has_path;       /**< path and neigh are set */
 	bool path_to_self;   /**< the next hop's MAC is the own one */
-	uint8_t ecn;         /**< of data, enum ip_ecn */
+	uint8_t ecn;         /**< of data, enum ip_ecn: as the engines want it */
+	uint8_t asked_ecn;   /**< else as the traffic class has it */
 	bool is_spoilt;      /**< the memory of a send is gone: nothing more is opened */
 	bool hold_is_rnr;    /**< else the neighbour's MAC, or memory, is waited for */
 	uint8_t nb_rnr;      /**< RNR NAKs since progress */

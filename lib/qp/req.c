@@ -243,7 +243,7 @@ plan(struct qp *qp, const struct rel_tx *tx, uint64_t rate_bps, uint64_t now_ns)
 	account(qp, tx, w.ack_req, bytes, now_ns);
 	if (goes_nowhere(qp, t->wr_idx))
 		return bytes;
-	o = path_plan(qp, &w, choose_sport(qp, tx, bytes, now_ns), qp->ecn);
+	o = path_plan(qp, &w, choose_sport(qp, tx, bytes, now_ns), path_data_ecn(qp));
 	if (!o)
 		return bytes;
 	o->is_request = true;

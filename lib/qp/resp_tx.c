@@ -87,7 +87,7 @@ resp_tx_read(struct qp *qp)
 	w.syndrome = r->syndrome;
 	w.msn = r->msn;
 	w.payload_len = len;
-	o = path_plan(qp, &w, path_sport(qp), qp->ecn);
+	o = path_plan(qp, &w, path_sport(qp), path_data_ecn(qp));
 	if (o && len && !piece_gather_remote(qp, r->rkey, r->va, len, o->payload))
 		o->failed = true;
 	r->started = true;

@@ -6,7 +6,7 @@
 
 /* Types of service and VLAN priorities of what leaves: who says them. */
 
-#define ASKED 0x8b /* by the application: class 4; ECN bits are none of its business */
+#define ASKED 0x8b /* by the application: class 4; CE is not for it to say */
 #define NIC_TOS 0x6a
 
 /* What arrived at either side, apart from neighbour frames. */
@@ -39,7 +39,10 @@ look(void *arg, const struct pkt *pkt)
 	seen->has_vlan = w.has_vlan;
 }
 
-/* Some data from side 0 to side 1, over a QP of this type, with data sent as ECT(0). */
+/* What the engines want of data. */
+static uint8_t engines_ecn = ECN_ECT0;
+
+/* Some data from side 0 to side 1, over a QP of this type. */
 static struct seen
 send_some(uint8_t type, bool ipv6, uint16_t vlan, const uint8_t *nic_tos)
 {
@@ -62,7 +65,7 @@ send_some(uint8_t type, bool ipv6, uint16_t vlan, const uint8_t *nic_tos)
 			attr.av.traffic_class = ASKED;
 			cr_assert_eq(app_to(&p.qp[i], &attr, state), 0);
 		}
-	p.qp[0].qp->ecn = ECN_ECT0;
+	p.qp[0].qp->ecn = engines_ecn;
 	wqe = pair_wqe(&p, SHM_WR_SEND, 1, 0);
 	if (type == SHM_QPT_UD) {
 		wqe.ud.av = app_attr(&p.qp[0], &p.qp[1]).av;
@@ -97,6 +100,23 @@ Test(tos, the_nics_is_used_instead_of_the_applications_by_every_kind_of_qp)
 				cr_expect_eq(seen.nb_ect, 1, "data are ECT(0), answers are not");
 				cr_expect_not(seen.has_vlan);
 			}
+}
+
+Test(tos, if_the_engines_want_no_ecn_data_has_what_the_traffic_class_says)
+{
+	static const struct {
+		uint8_t tos;
+		uint32_t nb_ect;
+	} rows[] = {{0x60, 0}, {0x62, 1}, {0x63, 0}};
+	static const uint8_t types[] = {SHM_QPT_RC, SHM_QPT_UC, SHM_QPT_UD};
+
+	engines_ecn = ECN_NOT_ECT;
+	for (size_t i = 0; i < 3; i++)
+		for (size_t t = 0; t < 3; t++) {
+			struct seen seen = send_some(types[t], t & 1, 0, &rows[i].tos);
+
+			cr_expect_eq(seen.nb_ect, rows[i].nb_ect, "0x%x, type %zu", rows[i].tos, t);
+		}
 }
 
 Test(tos, a_vlan_tag_has_the_priority_of_the_class)
