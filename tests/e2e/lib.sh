@@ -336,3 +336,36 @@ pair() {
 	verdict $? "$e2e_prog $*" "$(grep -E '^ *[0-9]+ +[0-9]+ +[0-9]' "$e2e_dir/client" |
 		tail -n 1 | tr -s ' ')"
 }
+
+# pair_start PROG ARGS...: the same in the background; returns when the client's QP is ready. What the
+# client says is in the file bw.
+pair_start() {
+	e2e_prog=$1
+	shift
+	next_port
+	server_start 90 "$e2e_prog" -d $dev0 -x "$gid0" -F -p $e2e_port "$@"
+	(run_for 90 "$e2e_prog" -d $dev1 -x "$gid1" -F -p $e2e_port "$@" 127.0.0.1) >"$e2e_dir/bw" 2>&1 &
+	client_pid=$!
+	e2e_pids="$e2e_pids $client_pid"
+	e2e_tries=0
+	until timeout 20 "$WEFTCTL" qps $dev1 | grep RTS >/dev/null || [ $e2e_tries = 100 ]; do
+		sleep 0.1
+		e2e_tries=$((e2e_tries + 1))
+	done
+}
+
+# pair_end: waits for both; 0 if both end with 0 and the client has its figures.
+pair_end() {
+	wait $client_pid
+	client_code=$?
+	wait "$server_pid"
+	server_code=$?
+	cp "$e2e_dir/bw" "$e2e_dir/client"
+	[ $client_code = 0 ] && [ $server_code = 0 ] && [ "$(perftest_rows)" = 1 ]
+}
+
+# set_fault TARGET KEY VALUE: of a NIC or a port of a switch, from now on.
+set_fault() {
+	timeout 20 "$WEFTCTL" set "$@" >"$e2e_dir/client" 2>"$e2e_dir/server"
+	verdict $? "set $*" "$(cat "$e2e_dir/client" "$e2e_dir/server" | head -n 1 | cut -c 1-70)"
+}

@@ -70,11 +70,6 @@ used = {k: (v["buffer_used"], v["buffer_used_max"]) for k, v in c.items() if "bu
 print(used)
 assert used and all(now == 0 and most > 0 for now, most in used.values())'
 }
-set_fault() {
-	timeout 20 "$WEFTCTL" set "$@" >"$e2e_dir/client" 2>&1
-	verdict $? "set $*"
-}
-
 start "$topo/leaf-spine.conf"
 between weft0 weft2
 pingpong ibv_rc_pingpong -c -n 200
@@ -97,27 +92,14 @@ print(spines)
 assert all(n > 500 for n in spines)'
 
 # A program at work while one spine is cut off, and then the other.
-next_port
-server_start 90 ib_write_bw -d "$dev0" -x "$gid0" -F -p "$e2e_port" -D 6 -q 4
-(run_for 90 ib_write_bw -d "$dev1" -x "$gid1" -F -p "$e2e_port" -D 6 -q 4 127.0.0.1) >"$e2e_dir/bw" 2>&1 &
-client_pid=$!
-e2e_pids="$e2e_pids $client_pid"
-e2e_tries=0
-until timeout 20 "$WEFTCTL" qps weft2 | grep RTS >/dev/null || [ $e2e_tries = 100 ]; do
-	sleep 0.1
-	e2e_tries=$((e2e_tries + 1))
-done
+pair_start ib_write_bw -D 6 -q 4
 sleep 1
 set_fault leaf0/2 fault_down yes
 sleep 1
 set_fault leaf0/2 fault_down no
 set_fault spine1/1 fault_down yes
 sleep 1
-wait $client_pid
-client_code=$?
-wait "$server_pid"
-server_code=$?
-[ $client_code = 0 ] && [ $server_code = 0 ]
+pair_end
 verdict $? "a program goes on while links go down" "$(grep -E '^ *65536' "$e2e_dir/bw" | tr -s ' ')"
 all_pairs "leaf-spine without a link"
 set_fault spine1/1 fault_down no
