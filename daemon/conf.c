@@ -37,6 +37,40 @@ conf_warning(struct conf_reader *r, uint32_t line, const char *fmt, ...)
 }
 
 void
+conf_too_many(struct conf_reader *r, bool *is_told, uint32_t max, const char *what)
+{
+	if (!*is_told)
+		conf_error(r, r->line, "more than %u %s", max, what);
+	*is_told = true;
+}
+
+/* Without memory the line is not known, which only messages miss. */
+static void
+keep_line(struct conf_reader *r, const void *params, const char *name)
+{
+	if (r->nb_said == r->said_size) {
+		uint32_t size = r->said_size ? 2 * r->said_size : 64;
+		struct conf_said *said = realloc(r->said, size * sizeof(*said));
+
+		if (!said)
+			return;
+		r->said = said;
+		r->said_size = size;
+	}
+	r->said[r->nb_said++] = (struct conf_said){params, name, r->line};
+}
+
+uint32_t
+conf_line_of(const struct conf_reader *r, const void *params, const char *name)
+{
+	for (uint32_t i = 0; i < r->nb_said; i++) {
+		if (r->said[i].params == params && strcmp(r->said[i].name, name) == 0)
+			return r->said[i].line;
+	}
+	return 0;
+}
+
+void
 conf_add_table(struct conf_reader *r, const struct param_desc *descs, void *params)
 {
 	assert(r->nb_tables < CONF_MAX_TABLES);
@@ -134,6 +168,7 @@ on_key(void *user, const char *section, const char *name, const char *value)
 		if (!known && !may_come(r, d->name, false))
 			return 1;
 		known = d->name;
+		keep_line(r, r->tables[i].params, d->name);
 		if (!conf_number(r, r->tables[i].descs, r->tables[i].params, name, value))
 			return 1;
 	}
@@ -163,7 +198,7 @@ find_section(struct conf_reader *r, const char *kind)
 	return NULL;
 }
 
-/* "nic weft0" from between the brackets; false: it is skipped. */
+/* "nic weft0" from between the brackets; false: what may have been a node is skipped. */
 static bool
 begin_section(struct conf_reader *r, char *text)
 {
@@ -190,7 +225,7 @@ begin_section(struct conf_reader *r, char *text)
 	}
 	r->obj = s->begin(r, title);
 	if (!r->obj)
-		return false;
+		return !s->is_node;
 	r->section = s;
 	return true;
 }
@@ -304,6 +339,7 @@ conf_read_stream(FILE *stream, const char *path, FILE *errors)
 	conf_check(&r);
 out:
 	free(text);
+	free(r.said);
 	if (r.nb_errors == 0)
 		return r.conf;
 	conf_free(r.conf);

@@ -178,6 +178,7 @@ void
 conf_check(struct conf_reader *r)
 {
 	struct conf *conf = r->conf;
+	bool is_map; /* which has no room for what is wrong */
 
 	if (conf->nb_nics + conf->nb_switches == 0 && !conf_is_partial(r))
 		conf_error(r, r->line, "neither a [nic NAME] nor a [switch NAME]: nothing to run");
@@ -193,12 +194,16 @@ conf_check(struct conf_reader *r)
 		check_peer(r, &conf->peers[i]);
 	check_names(r);
 	conf_check_rings(r);
+	check_ips(r);
+	is_map = r->nb_errors == 0;
 	conf_check_port_sections(r);
 	conf_check_fabric(r);
 	conf_check_pci(r);
-	check_ips(r);
 	check_macs(r);
-	conf_check_graph(r);
+	if (is_map)
+		conf_check_graph(r);
+	if (r->nb_errors == 0)
+		conf_check_doubts(r);
 	name_daemon(r);
 	conf_check_machine(r);
 }

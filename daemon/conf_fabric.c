@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "bounds.h"
 #include "conf_read.h"
@@ -8,13 +8,6 @@
 #include "weft_hdr.h"
 
 /* What the keys of a switch, its queues and its ports mean together. */
-
-/* The longest frame, with a VLAN tag. */
-static uint32_t
-frame_bytes(const struct conf_switch *sw)
-{
-	return sw->num.mtu + ETH_LEN + VLAN_LEN;
-}
 
 /* What all other weighted queues have together. */
 static double
@@ -74,87 +67,87 @@ fill_queues(struct conf_switch *sw)
 	}
 }
 
-/* The first port whose headroom is too small, and how many are. */
-static void
-check_headroom(struct conf_reader *r, const struct conf_switch *sw)
+uint32_t
+conf_queue_line(const struct conf_reader *r, const struct conf_switch *sw, uint32_t queue,
+                const char *key)
 {
-	uint32_t first = 0, nb = 0;
-	uint64_t need_bytes = 0;
-	char text[CONF_PORT_TEXT];
+	uint32_t line = conf_line_of(r, &sw->fabric.queues[queue], key);
 
-	for (uint32_t p = 0; p < sw->nb_ports; p++) {
-		const struct switch_port_params *link = &sw->settings[p].link;
-		uint64_t need =
-			headroom_need_bytes(link->rate_bps, link->delay_ns, frame_bytes(sw));
-
-		if (link->headroom_bytes >= need)
-			continue;
-		if (nb++ == 0) {
-			first = p;
-			need_bytes = need;
-		}
-	}
-	if (nb == 0)
-		return;
-	conf_warning(r, sw->settings[first].line ? sw->settings[first].line : sw->lossless_line,
-	             "[switch %s]: port %s has headroom = %" PRIu64
-	             ", and two delays of its link and two frames take %" PRIu64
-	             ": lossless classes may lose frames%s",
-	             sw->name, conf_port_text(&sw->ports[first], text),
-	             sw->settings[first].link.headroom_bytes, need_bytes,
-	             nb > 1 ? "; other ports as well" : "");
+	if (!line)
+		line = conf_line_of(r, &sw->queue_default, key);
+	if (!line)
+		line = sw->queue_lines[queue];
+	return line ? line : sw->line;
 }
 
-/* Of a lossless class: pauses should find that queues have marked before. */
-static void
-check_marks(struct conf_reader *r, const struct conf_switch *sw, const struct switch_conf *fabric)
+uint32_t
+conf_port_line(const struct conf_reader *r, const struct conf_switch *sw, uint32_t port,
+               const char *key)
 {
-	uint64_t shared = fabric->params.buffer_bytes - switch_reserved_bytes(fabric);
-	uint32_t nb_lossless = (uint32_t)__builtin_popcount(fabric->lossless), beta_dt = 1;
+	uint32_t line = conf_line_of(r, &sw->settings[port].link, key);
 
-	for (uint32_t p = 0; p < sw->nb_ports; p++)
-		if (fabric->ports[p].beta_dt > beta_dt)
-			beta_dt = fabric->ports[p].beta_dt;
-	for (uint8_t i = 0; i < QUEUES_NB; i++) {
-		const struct switch_queue *q = &fabric->queues[i];
-		uint64_t begin, end;
+	if (!line)
+		line = conf_line_of(r, &sw->port_default, key);
+	if (!line)
+		line = sw->settings[port].line;
+	return line ? line : sw->line;
+}
 
-		if (!(fabric->lossless >> i & 1) || q->kmax_bytes == 0)
-			continue;
-		begin = mark_before_pause_bytes(shared, sw->nb_ports, nb_lossless, beta_dt);
-		end = pause_reach_bytes(shared, q->reserve_bytes, sw->nb_ports, beta_dt);
-		if (q->kmin_bytes > begin)
-			conf_warning(r, sw->queue_lines[i] ? sw->queue_lines[i] : sw->line,
-			             "[switch %s]: queue %u marks above ecn_kmin = %" PRIu64
-			             ", and its senders may be paused from %" PRIu64
-			             " bytes on: DCQCN should see marks first",
-			             sw->name, i, q->kmin_bytes, begin);
-		else if (q->kmax_bytes > end)
-			conf_warning(r, sw->queue_lines[i] ? sw->queue_lines[i] : sw->line,
-			             "[switch %s]: queue %u never reaches ecn_kmax = %" PRIu64
-			             ": all its senders are paused at %" PRIu64 " bytes",
-			             sw->name, i, q->kmax_bytes, end);
+static void
+tell_mistake(struct conf_reader *r, const struct conf_switch *sw, const struct switch_mistake *m)
+{
+	char port[CONF_PORT_TEXT];
+	uint32_t line = 0;
+
+	switch (m->part) {
+	case SWITCH_WHOLE:
+		line = strcmp(m->key, "trim_queue") == 0
+		               ? sw->trim_line
+		               : conf_line_of(r, &sw->fabric.params, m->key);
+		conf_error(r, line ? line : sw->line, "[switch %s]: %s", sw->name, m->why);
+		break;
+	case SWITCH_QUEUE:
+		line = conf_queue_line(r, sw, m->index, m->key);
+		if (sw->queue_lines[m->index])
+			conf_error(r, line, "[queue %s/%u]: %s", sw->name, m->index, m->why);
+		else
+			conf_error(r, line, "[switch %s]: %s", sw->name, m->why);
+		break;
+	case SWITCH_PORT:
+		conf_error(r, conf_port_line(r, sw, m->index, m->key), "[switch %s]: port %s: %s",
+		           sw->name, conf_port_text(&sw->ports[m->index], port), m->why);
+		break;
 	}
+}
+
+/* Whether it was told already, of another queue that has it from the switch, too. */
+static bool
+is_again(const struct conf_switch *sw, const struct switch_mistake *mistakes, uint32_t i)
+{
+	if (mistakes[i].part != SWITCH_QUEUE || sw->queue_lines[mistakes[i].index])
+		return false;
+	for (uint32_t k = 0; k < i; k++) {
+		if (mistakes[k].part == SWITCH_QUEUE && !sw->queue_lines[mistakes[k].index])
+			return true;
+	}
+	return false;
 }
 
 static void
 check_switch(struct conf_reader *r, struct conf_switch *sw)
 {
+	struct switch_mistake mistakes[SWITCH_MISTAKES_MAX];
 	struct switch_port_params ports[CONF_MAX_PORTS];
 	struct switch_conf fabric;
-	char why[256];
+	uint32_t n;
 
 	fill_queues(sw);
 	weigh_headers(r, sw);
 	fabric = conf_switch_fabric(sw, ports);
-	if (switch_conf_check(&fabric, why, sizeof(why)) != 0) {
-		conf_error(r, sw->line, "[switch %s]: %s", sw->name, why);
-		return;
-	}
-	if (!fabric.lossless)
-		return;
-	check_headroom(r, sw);
-	check_marks(r, sw, &fabric);
+	n = switch_conf_check(&fabric, mistakes);
+	for (uint32_t i = 0; i < n; i++)
+		if (!is_again(sw, mistakes, i))
+			tell_mistake(r, sw, &mistakes[i]);
 }
 
 void

@@ -253,9 +253,6 @@ conf_check_graph(struct conf_reader *r)
 	struct topo *topo = NULL;
 	struct look l;
 
-	/* A map has no room for what is wrong. */
-	if (r->nb_errors > 0)
-		return;
 	graph = graph_create(r->conf);
 	if (graph)
 		topo = topo_create(&graph->map);
@@ -263,8 +260,7 @@ conf_check_graph(struct conf_reader *r)
 		l = (struct look){r, r->conf, graph, topo};
 		check_remotes(&l);
 		check_reach(&l);
-		if (r->nb_errors == 0)
-			check_circles(&l);
+		check_circles(&l);
 	} else {
 		conf_error(r, r->line, "out of memory");
 	}

@@ -147,7 +147,7 @@ begin_nic(struct conf_reader *r, const char *title)
 		return NULL;
 	}
 	if (conf->nb_nics == CONF_MAX_NICS) {
-		conf_error(r, r->line, "more than %d NICs", CONF_MAX_NICS);
+		conf_too_many(r, &r->told_nics, CONF_MAX_NICS, "NICs");
 		return NULL;
 	}
 	nic = &conf->nics[conf->nb_nics];
@@ -168,7 +168,7 @@ begin_nic(struct conf_reader *r, const char *title)
 	return nic;
 }
 
-const struct conf_section conf_nic_section = {"nic", "NAME", nic_keys, begin_nic};
+const struct conf_section conf_nic_section = {"nic", "NAME", nic_keys, begin_nic, .is_node = true};
 
 /* ---- [peer PREFIX] ---- */
 
@@ -184,7 +184,7 @@ begin_peer(struct conf_reader *r, const char *title)
 	struct conf_peer *peer;
 
 	if (conf->nb_peers == CONF_MAX_PEERS) {
-		conf_error(r, r->line, "more than %d peers", CONF_MAX_PEERS);
+		conf_too_many(r, &r->told_peers, CONF_MAX_PEERS, "peers");
 		return NULL;
 	}
 	peer = &conf->peers[conf->nb_peers];

@@ -152,7 +152,7 @@ check_ends(struct conf_reader *r, const struct end ends[2])
 		           "[port]: it must stand behind [switch %s], at line %u, which lists it "
 		           "too",
 		           ends[1].sw->name, ends[1].sw->line);
-	else if (fault_any(&received))
+	if (fault_any(&received))
 		conf_error(r, first->line,
 		           "[port]: it joins [switch %s] and [switch %s]: fault_... holds for both "
 		           "directions, and no fault_rx_... is needed",

@@ -14,8 +14,8 @@
  * Between the files of the reader: conf.c (lines, sections, keys), conf_text.c (how values are
  * written), conf_port.c (ports), conf_daemon.c, conf_nic.c, conf_switch.c, conf_queue.c,
  * conf_port_section.c and conf_engine.c (a section each), conf_route.c (a key), conf_check.c,
- * conf_rings.c, conf_fabric.c, conf_graph.c (what the sections mean together) and conf_machine.c
- * (what this machine must have).
+ * conf_rings.c, conf_fabric.c, conf_graph.c (what the sections mean together), conf_doubts.c (what
+ * is hardly meant) and conf_machine.c (what this machine must have).
  */
 
 struct conf_reader;
@@ -38,6 +38,7 @@ struct conf_section {
 	const struct conf_key *keys; /**< ends with a NULL name */
 	/** A section begins: what do its keys set? NULL after conf_error. */
 	void *(*begin)(struct conf_reader *r, const char *title);
+	bool is_node; /**< others refer to what it begins */
 };
 
 extern const struct conf_section conf_daemon_section, conf_nic_section, conf_peer_section,
@@ -51,6 +52,13 @@ extern const struct conf_section *const conf_sections[];
 /** Keys of one section. */
 #define CONF_MAX_KEYS 128
 
+/** Where a number is said. */
+struct conf_said {
+	const void *params;
+	const char *name;
+	uint32_t line;
+};
+
 struct conf_reader {
 	struct conf *conf;
 	const char *path;
@@ -58,7 +66,8 @@ struct conf_reader {
 	char *next, *end; /**< what is left of the file; one byte behind it may be written */
 	uint32_t line;
 	uint32_t nb_errors;
-	uint32_t nb_bad_sections; /**< skipped */
+	uint32_t nb_bad_sections;                  /**< skipped, which may have begun a node */
+	bool told_nics, told_switches, told_peers; /**< that there are too many */
 	bool in_section;
 	const struct conf_section *section; /**< NULL: its header was wrong, skip its keys */
 	void *obj;
@@ -72,6 +81,8 @@ struct conf_reader {
 		uint32_t line;
 	} seen[CONF_MAX_KEYS];
 	uint32_t nb_seen;
+	struct conf_said *said; /**< every number of the file */
+	uint32_t nb_said, said_size;
 };
 
 /** Whether sections were skipped, and that was told: what refers to them is no mistake of its own.
@@ -89,6 +100,18 @@ __attribute__((format(printf, 3, 4))) void conf_error(struct conf_reader *r, uin
 /** Tell of what is allowed and yet hardly meant. */
 __attribute__((format(printf, 3, 4))) void conf_warning(struct conf_reader *r, uint32_t line,
                                                         const char *fmt, ...);
+
+/** Tell that there are more of a kind than max, once; is_told is of the reader. */
+void conf_too_many(struct conf_reader *r, bool *is_told, uint32_t max, const char *what);
+
+/** The line of a number of these params, by the name of its key; 0 = not said. */
+uint32_t conf_line_of(const struct conf_reader *r, const void *params, const char *name);
+
+/** The line of a queue's or port's number, or of the section that it is from. */
+uint32_t conf_queue_line(const struct conf_reader *r, const struct conf_switch *sw, uint32_t queue,
+                         const char *key);
+uint32_t conf_port_line(const struct conf_reader *r, const struct conf_switch *sw, uint32_t port,
+                        const char *key);
 
 /** For begin: the section also has these numbers. */
 void conf_add_table(struct conf_reader *r, const struct param_desc *descs, void *params);
@@ -113,6 +136,7 @@ void conf_check_rings(struct conf_reader *r);
 void conf_check_port_sections(struct conf_reader *r);
 void conf_check_fabric(struct conf_reader *r);
 void conf_check_graph(struct conf_reader *r);
+void conf_check_doubts(struct conf_reader *r);
 void conf_check_machine(struct conf_reader *r);
 
 /* ---- values; false or NULL after conf_error ---- */

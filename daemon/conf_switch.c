@@ -118,7 +118,7 @@ read_trim_queue(struct conf_reader *r, const struct conf_key *key, void *obj, co
 static const struct conf_key switch_keys[] = {
 	{"ports", read_ports, .is_list = true},
 	{"route", conf_read_route, .is_list = true},
-	{"lb", read_lb},
+	{"lb", read_lb, .line_offset = MEMBER(lb_line)},
 	{"trust", read_trust},
 	{"dscp_map", read_map, MEMBER(fabric.class_of_dscp), 63, .is_list = true},
 	{"pcp_map", read_map, MEMBER(fabric.class_of_pcp), 7, .is_list = true},
@@ -162,7 +162,7 @@ begin_switch(struct conf_reader *r, const char *title)
 		return NULL;
 	}
 	if (conf->nb_switches == CONF_MAX_SWITCHES) {
-		conf_error(r, r->line, "more than %d switches", CONF_MAX_SWITCHES);
+		conf_too_many(r, &r->told_switches, CONF_MAX_SWITCHES, "switches");
 		return NULL;
 	}
 	sw = &conf->switches[conf->nb_switches];
@@ -183,7 +183,8 @@ begin_switch(struct conf_reader *r, const char *title)
 	return sw;
 }
 
-const struct conf_section conf_switch_section = {"switch", "NAME", switch_keys, begin_switch};
+const struct conf_section conf_switch_section = {"switch", "NAME", switch_keys, begin_switch,
+                                                 .is_node = true};
 
 struct switch_conf
 conf_switch_fabric(const struct conf_switch *sw, struct switch_port_params ports[CONF_MAX_PORTS])

@@ -88,6 +88,7 @@ conf_host_ip(struct conf_reader *r, const char *text, struct ip_addr *ip)
 	return false;
 }
 
+/* Whether it is an address, and perhaps a length; bits behind that may be set. */
 static bool
 parse_prefix(const char *text, struct ip_prefix *prefix)
 {
@@ -95,7 +96,6 @@ parse_prefix(const char *text, struct ip_prefix *prefix)
 	const char *slash = strchr(text, '/');
 	size_t len = slash ? (size_t)(slash - text) : strlen(text);
 	uint32_t most, bits = 0;
-	struct ip_addr trimmed;
 
 	if (len >= sizeof(addr))
 		return false;
@@ -116,16 +116,29 @@ parse_prefix(const char *text, struct ip_prefix *prefix)
 	if (bits > most)
 		return false;
 	prefix->bits = (uint8_t)(128 - most + bits);
-	trimmed = ip_addr_trim(&prefix->ip, prefix->bits);
-	return memcmp(&trimmed, &prefix->ip, sizeof(trimmed)) == 0;
+	return true;
 }
 
 bool
 conf_prefix(struct conf_reader *r, const char *text, struct ip_prefix *prefix)
 {
-	if (parse_prefix(text, prefix))
+	struct ip_addr trimmed;
+	char addr[IP_ADDR_TEXT];
+	const char *length, *mapped;
+
+	if (!parse_prefix(text, prefix)) {
+		conf_error(r, r->line, "'%s' is not a prefix such as 10.0.0.0/8 or fd00::/16",
+		           text);
+		return false;
+	}
+	trimmed = ip_addr_trim(&prefix->ip, prefix->bits);
+	if (memcmp(&trimmed, &prefix->ip, sizeof(trimmed)) == 0)
 		return true;
-	conf_error(r, r->line, "'%s' is not a prefix such as 10.0.0.0/8 or fd00::/16", text);
+	/* A length that leaves less than all of it stands there. */
+	length = strchr(text, '/');
+	mapped = strchr(text, ':') && ip_addr_is_ipv4(&trimmed) ? "::ffff:" : "";
+	conf_error(r, r->line, "'%s': bits behind %s are set; is %s%s%s meant?", text, length,
+	           mapped, ip_addr_text(&trimmed, addr), length);
 	return false;
 }
 

@@ -54,7 +54,7 @@ static const struct {
 	[UNITS_TIME] = {time_suffixes, {""}, "needs a unit of time (ns, us, ms, s, min)"},
 	[UNITS_RATE] = {rate_suffixes,
                         {"", "bps", "bit/s", "b/s"},
-                        "not a rate (unit K, M, G or T, in bit/s)"},
+                        "not a rate (such as 100G, 100Gbps, 100Gb/s or 100Gbit/s; K, M, G or T)"},
 	[UNITS_SIZE] = {size_suffixes, {"", "B"}, "not a size (unit K, M, G or T, in bytes)"},
 	[UNITS_SHARE] = {share_suffixes, {""}, "needs a unit of shares (%, ppm)"},
 };

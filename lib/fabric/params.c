@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -147,52 +146,91 @@ switch_reserved_bytes(const struct switch_conf *conf)
 	return sum;
 }
 
-static int
-check_queue(const struct switch_conf *conf, int i, char *why, size_t size)
+static void
+check_queue(const struct switch_conf *conf, uint16_t i, struct switch_mistake **next)
 {
 	const struct switch_queue *q = &conf->queues[i];
+	struct switch_mistake *m = *next;
 
-	if (q->kmin_bytes > q->kmax_bytes) {
-		snprintf(why, size, "queue %d: ecn_kmin is above ecn_kmax", i);
-		return -EINVAL;
-	}
-	return 0;
+	if (q->kmin_bytes <= q->kmax_bytes)
+		return;
+	*m = (struct switch_mistake){SWITCH_QUEUE, i, "ecn_kmin", ""};
+	if (q->kmax_bytes == 0)
+		snprintf(m->why, sizeof(m->why),
+		         "ecn_kmin = %" PRIu64
+		         ", and ecn_kmax is missing: the bytes above which all is marked",
+		         q->kmin_bytes);
+	else
+		snprintf(m->why, sizeof(m->why),
+		         "ecn_kmin = %" PRIu64 " is above ecn_kmax = %" PRIu64, q->kmin_bytes,
+		         q->kmax_bytes);
+	++*next;
 }
 
-int
-switch_conf_check(const struct switch_conf *conf, char *why, size_t size)
+static void
+check_buffer(const struct switch_conf *conf, struct switch_mistake **next)
 {
 	uint64_t reserved = switch_reserved_bytes(conf);
+	struct switch_mistake *m = *next;
 
-	for (int i = 0; i < QUEUES_NB; i++)
-		if (check_queue(conf, i, why, size))
-			return -EINVAL;
-	if (reserved >= conf->params.buffer_bytes) {
-		snprintf(why, size,
-		         "reserve and headroom of all ports take %" PRIu64
-		         " bytes: no part of buffer = %" PRIu64 " is left to share",
-		         reserved, conf->params.buffer_bytes);
-		return -EINVAL;
-	}
-	if (conf->trim_queue != QUEUE_NONE && conf->lossless >> conf->trim_queue & 1) {
-		snprintf(why, size, "queue %u cannot be lossless and for header-only packets",
-		         conf->trim_queue);
-		return -EINVAL;
-	}
+	if (reserved < conf->params.buffer_bytes)
+		return;
+	*m = (struct switch_mistake){SWITCH_WHOLE, 0, "buffer", ""};
+	snprintf(m->why, sizeof(m->why),
+	         "reserve and headroom of all ports take %" PRIu64
+	         " bytes: no part of buffer = %" PRIu64 " is left to share",
+	         reserved, conf->params.buffer_bytes);
+	++*next;
+}
+
+static bool
+is_slow(uint64_t rate_bps)
+{
+	return rate_bps != 0 && rate_bps < LINK_RATE_MIN_BPS;
+}
+
+static bool
+has_no_int_code(uint64_t rate_bps)
+{
+	return !is_slow(rate_bps) && !int_rate_code(rate_bps);
+}
+
+/* The first port whose rate is wrong. */
+static void
+check_rates(const struct switch_conf *conf, bool (*is_wrong)(uint64_t rate_bps), const char *why,
+            struct switch_mistake **next)
+{
 	for (uint16_t p = 0; p < conf->nb_ports; p++) {
-		if (conf->ports[p].rate_bps == 0 || conf->ports[p].rate_bps >= LINK_RATE_MIN_BPS)
+		if (!is_wrong(conf->ports[p].rate_bps))
 			continue;
-		snprintf(why, size, "port %u: rate is less than 1 Mb/s", p);
-		return -EINVAL;
+		**next = (struct switch_mistake){SWITCH_PORT, p, "rate", ""};
+		snprintf((*next)->why, sizeof((*next)->why), "%s", why);
+		++*next;
+		return;
 	}
-	for (uint16_t p = 0; conf->has_int && p < conf->nb_ports; p++) {
-		if (int_rate_code(conf->ports[p].rate_bps))
-			continue;
-		snprintf(why, size,
-		         "port %u: telemetry knows links of 1, 2.5, 5, 10, 25, 40, 50, 100, 200, "
-		         "400, 800 and 1600 Gb/s: set its rate",
-		         p);
-		return -EINVAL;
+}
+
+uint32_t
+switch_conf_check(const struct switch_conf *conf,
+                  struct switch_mistake mistakes[SWITCH_MISTAKES_MAX])
+{
+	struct switch_mistake *next = mistakes;
+
+	for (uint16_t i = 0; i < QUEUES_NB; i++)
+		check_queue(conf, i, &next);
+	check_buffer(conf, &next);
+	if (conf->trim_queue != QUEUE_NONE && conf->lossless >> conf->trim_queue & 1) {
+		*next = (struct switch_mistake){SWITCH_WHOLE, 0, "trim_queue", ""};
+		snprintf(next->why, sizeof(next->why),
+		         "queue %u cannot be lossless and for header-only packets",
+		         conf->trim_queue);
+		next++;
 	}
-	return 0;
+	check_rates(conf, is_slow, "rate is less than 1 Mb/s", &next);
+	if (conf->has_int)
+		check_rates(conf, has_no_int_code,
+		            "telemetry knows links of 1, 2.5, 5, 10, 25, 40, 50, 100, 200, 400, "
+		            "800 and 1600 Gb/s: set its rate",
+		            &next);
+	return (uint32_t)(next - mistakes);
 }

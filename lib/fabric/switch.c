@@ -105,10 +105,10 @@ switch_create(const struct switch_conf *conf, struct pkt_pool *pool)
 {
 	struct fabric_switch *sw;
 	uint64_t seeds = conf->params.seed ^ (uint64_t)conf->id << 48;
-	char why[256];
+	struct switch_mistake mistakes[SWITCH_MISTAKES_MAX];
 
 	assert(conf->nb_ports >= 1 && conf->nb_ports < FIB_NO_PORT);
-	assert(switch_conf_check(conf, why, sizeof(why)) == 0);
+	assert(switch_conf_check(conf, mistakes) == 0);
 	sw = calloc(1, sizeof(*sw) + conf->nb_ports * sizeof(sw->ports[0]));
 	if (!sw)
 		return NULL;

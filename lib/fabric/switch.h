@@ -94,13 +94,32 @@ struct switch_conf {
 /** Everything at its default, one class for each queue, no feature on; ports is NULL. */
 void switch_conf_default(struct switch_conf *conf);
 
+/** What a mistake is of. */
+enum switch_part {
+	SWITCH_WHOLE,
+	SWITCH_QUEUE,
+	SWITCH_PORT, /**< the first of them; others may be alike */
+};
+
+/** Something in a conf that does not fit. */
+struct switch_mistake {
+	enum switch_part part;
+	uint16_t index;  /**< of the queue or port */
+	const char *key; /**< as the tables name it, or "trim_queue" */
+	char why[192];   /**< one line that names neither queue nor port */
+};
+
+/** Most mistakes of one conf: each queue has one, and each of the other rules. */
+#define SWITCH_MISTAKES_MAX (QUEUES_NB + 4)
+
 /**
  * Whether a conf fits together.
  *
- * @param why, size  gets one line on error.
- * @return           0 or -EINVAL.
+ * @param[out] mistakes  all of them.
+ * @return               how many; 0 if it does.
  */
-int switch_conf_check(const struct switch_conf *conf, char *why, size_t size);
+uint32_t switch_conf_check(const struct switch_conf *conf,
+                           struct switch_mistake mistakes[SWITCH_MISTAKES_MAX]);
 
 /** What a conf promises to queues and classes of all ports; the rest of the buffer is shared. */
 uint64_t switch_reserved_bytes(const struct switch_conf *conf);

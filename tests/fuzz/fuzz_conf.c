@@ -21,9 +21,9 @@ check_fabric(const struct conf_switch *sw)
 	uint64_t all = sw->nb_ports == 64 ? UINT64_MAX : (UINT64_C(1) << sw->nb_ports) - 1;
 	struct switch_port_params ports[CONF_MAX_PORTS];
 	struct switch_conf fabric = conf_switch_fabric(sw, ports);
-	char why[256];
+	struct switch_mistake mistakes[SWITCH_MISTAKES_MAX];
 
-	FUZZ_CHECK(switch_conf_check(&fabric, why, sizeof(why)) == 0);
+	FUZZ_CHECK(switch_conf_check(&fabric, mistakes) == 0);
 	FUZZ_CHECK(fabric.lb && fabric.lb->where == LB_SWITCH);
 	for (int i = 0; i < QUEUES_NB; i++)
 		FUZZ_CHECK(fabric.queues[i].weight >= 0 && isfinite(fabric.queues[i].weight));

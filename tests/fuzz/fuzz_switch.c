@@ -109,10 +109,10 @@ world_open(struct world *w, struct script *s)
 {
 	struct switch_port_params ports[PORTS_MAX];
 	struct switch_conf conf;
-	char why[256];
+	struct switch_mistake mistakes[SWITCH_MISTAKES_MAX];
 
 	make_conf(s, &conf, ports);
-	FUZZ_CHECK(switch_conf_check(&conf, why, sizeof(why)) == 0);
+	FUZZ_CHECK(switch_conf_check(&conf, mistakes) == 0);
 	*w = (struct world){.nb_ports = conf.nb_ports, .now_ns = 1};
 	w->pool = pkt_pool_mem_create(NB_PKTS, FRAMES_MAX_LEN);
 	FUZZ_CHECK(w->pool);

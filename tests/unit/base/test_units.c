@@ -54,8 +54,10 @@ Test(units, whole_numbers_are_read_exactly_or_refused)
 		{UNITS_RATE, "64K", 64000, 0, 0},
 		{UNITS_RATE, "9600", 9600, 0, 0},
 		{UNITS_RATE, "9600bps", 9600, 0, 0},
-		{UNITS_RATE, "1GB", 0, -EINVAL, "not a rate (unit K, M, G or T, in bit/s)"},
-		{UNITS_RATE, "1m", 0, -EINVAL, "not a rate (unit K, M, G or T, in bit/s)"},
+		{UNITS_RATE, "1GB", 0, -EINVAL,
+	         "not a rate (such as 100G, 100Gbps, 100Gb/s or 100Gbit/s; K, M, G or T)"},
+		{UNITS_RATE, "1m", 0, -EINVAL,
+	         "not a rate (such as 100G, 100Gbps, 100Gb/s or 100Gbit/s; K, M, G or T)"},
 		{UNITS_RATE, "0.1", 0, -EINVAL, "not a whole number of its smallest unit"},
 
 		{UNITS_SIZE, "4K", 4096, 0, 0},

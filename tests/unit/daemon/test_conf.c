@@ -74,7 +74,10 @@ Test(conf, mistakes_are_told_with_file_line_and_the_nearest_word)
 		{TWO_NICS "[engine gbn]\n[engine gbn]\n",
 	         "t.conf:11: section [engine gbn] began at line 10 already\n"},
 		{TWO_NICS "[peer 10.0.0.1/8]\n",
-	         "t.conf:10: '10.0.0.1/8' is not a prefix such as 10.0.0.0/8 or fd00::/16\n"},
+	         "t.conf:10: '10.0.0.1/8': bits behind /8 are set; is 10.0.0.0/8 meant?\n"},
+		{TWO_NICS "[peer ::ffff:10.0.0.1/104]\n",
+	         "t.conf:10: '::ffff:10.0.0.1/104': bits behind /104 are set; is "
+	         "::ffff:10.0.0.0/104 meant?\n"},
 		{TWO_NICS "[peer 10.0.0.0/33]\n",
 	         "t.conf:10: '10.0.0.0/33' is not a prefix such as 10.0.0.0/8 or fd00::/16\n"},
 		{TWO_NICS "[peer 10.0.0.0/ 8]\n",
@@ -161,7 +164,8 @@ Test(conf, mistakes_of_a_nic)
 		{"mtu = 9217", "mtu = 9217: out of range (576 to 9K)"},
 		{"mtu = 12Q", "mtu = 12Q: not a size (unit K, M, G or T, in bytes)"},
 		{"rate = 25G  # fast", NULL},
-		{"rate = 25G;slow", "rate = 25G;slow: not a rate (unit K, M, G or T, in bit/s)"},
+		{"rate = 25G;slow", "rate = 25G;slow: not a rate (such as 100G, 100Gbps, 100Gb/s "
+	                            "or 100Gbit/s; K, M, G or T)"},
 		{"base_rtt = 5", "base_rtt = 5: needs a unit of time (ns, us, ms, s, min)"},
 		{"vlan = 4095", "vlan = 4095: out of range (0 to 4094)"},
 		{"pfc = 1", "pfc '1' is neither yes nor no"},
@@ -749,10 +753,17 @@ Test(conf, mistakes_of_a_port_section)
 		{"[switsh u]\nports = link:z\n[port link:z]\n",
 	         ":10: unknown section 'switsh' (nearest: 'switch')\n"},
 		/* One direction is that which the other end sends. */
-		{"[switch u]\nports = link:x\n[switch v]\nports = link:x\n[port link:x]\n"
-	         "fault_rx_loss = 1%\n",
-	         ":14: [port]: it joins [switch u] and [switch v]: fault_... holds for both "
-	         "directions, and no fault_rx_... is needed\n"},
+		{"ports = ring:c\n[switch u]\nports = ring:c\n[port ring:c]\n"
+	         "fault_rx_loss = 1%\nhosts = 10.1.0.0/16\n",
+	         ":13: [port]: it joins [switch s] and [switch u]: fault_... holds for both "
+	         "directions, and no fault_rx_... is needed\n"
+	         "dir/t.conf:15: [port ring:c] leads to another switch: hosts are known there\n"},
+		/* All that are wrong are told. */
+		{"[port ring:y]\n[queue s/8]\n[queue t/1]\n[port ring:z]\n",
+	         ":10: unknown port of a switch above 'ring:y' (nearest: 'ring:a')\n"
+	         "dir/t.conf:11: [queue s/8]: the name of a switch, '/', and 0 to 7, please\n"
+	         "dir/t.conf:12: unknown switch above 't'\n"
+	         "dir/t.conf:13: unknown port of a switch above 'ring:z' (nearest: 'ring:a')\n"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -853,4 +864,30 @@ Test(conf, a_missing_file_is_an_error)
 	fclose(out);
 	cr_expect_str_eq(errors, "weftd: /no/such.conf: No such file or directory\n");
 	free(errors);
+}
+
+Test(conf, more_nodes_than_there_is_room_for_are_told_once)
+{
+	static const struct {
+		const char *format;
+		uint32_t nb;
+		const char *want;
+	} rows[] = {
+		{"[nic n%u]\nport = link:n%u\nip = 10.0.0.%u\n", CONF_MAX_NICS + 2,
+	         "dir/t.conf:97: more than 32 NICs\n"},
+		{"[switch s%u]\nports = link:s%u\nmtu = 15%02u\n", CONF_MAX_SWITCHES + 2,
+	         "dir/t.conf:49: more than 16 switches\n"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[4096], *errors;
+		size_t len = 0;
+
+		for (uint32_t n = 1; n <= rows[i].nb; n++)
+			len += (size_t)snprintf(text + len, sizeof(text) - len, rows[i].format, n,
+			                        n, n);
+		cr_expect_null(read_text(text, &errors), "row %zu", i);
+		cr_expect_str_eq(errors, rows[i].want, "row %zu: %s", i, errors);
+		free(errors);
+	}
 }

@@ -27,7 +27,7 @@ Test(conf_graph, what_is_no_fabric_is_told_with_line_and_names)
 		{"", NULL},
 		{"[port link:out]\nhosts = 10.0.1.0/24, fd01::/16\n", NULL},
 		{"[port link:out]\nhosts = 10.0.1.1/24\n",
-	         ":22: '10.0.1.1/24' is not a prefix such as 10.0.0.0/8 or fd00::/16\n"},
+	         ":22: '10.0.1.1/24': bits behind /24 are set; is 10.0.1.0/24 meant?\n"},
 		{"[port ring:h2]\nhosts = 10.0.1.0/24\n",
 	         ":22: [port ring:h2] leads to [nic n2], whose ip says what is there\n"},
 		{"[port ring:b1]\nhosts = 10.0.1.0/24\n",

@@ -62,18 +62,26 @@ Test(conf_switch, mistakes_are_told_with_line_and_what_is_known)
 		{"int = yes\nrate = 100G\n", NULL},
 		{"ecn_pmax = 2\n", ":10: ecn_pmax = 2: out of range (0 to 1)\n"},
 		{"wieght = 2\n", ":10: unknown key 'wieght' (nearest: 'weight')\n"},
-		{"rate = 10 Gb\n", ":10: rate = 10 Gb: not a rate (unit K, M, G or T, in bit/s)\n"},
+		{"rate = 10 Gb\n", ":10: rate = 10 Gb: not a rate (such as 100G, 100Gbps, 100Gb/s "
+	                           "or 100Gbit/s; K, M, G or T)\n"},
 		/* What does not fit together, of the whole switch. */
 		{"ecn_kmin = 2K\necn_kmax = 1K\n",
-	         ":7: [switch s]: queue 0: ecn_kmin is above ecn_kmax\n"},
+	         ":10: [switch s]: ecn_kmin = 2048 is above ecn_kmax = 1024\n"},
+		{"ecn_kmin = 2K\n[queue s/3]\necn_kmin = 1K\n",
+	         ":10: [switch s]: ecn_kmin = 2048, and ecn_kmax is missing: the bytes above which "
+	         "all is marked\n"
+	         ":12: [queue s/3]: ecn_kmin = 1024, and ecn_kmax is missing: the bytes above "
+	         "which all is marked\n"},
 		{"int = yes\n",
-	         ":7: [switch s]: port 0: telemetry knows links of 1, 2.5, 5, 10, 25, 40, 50, "
+	         ":7: [switch s]: port ring:a: telemetry knows links of 1, 2.5, 5, 10, 25, 40, 50, "
 	         "100, 200, 400, 800 and 1600 Gb/s: set its rate\n"},
-		{"rate = 1000\n", ":7: [switch s]: port 0: rate is less than 1 Mb/s\n"},
+		{"rate = 1000\n", ":10: [switch s]: port ring:a: rate is less than 1 Mb/s\n"},
+		{"rate = 1G\n[port ring:b]\nrate = 1000\n",
+	         ":12: [switch s]: port ring:b: rate is less than 1 Mb/s\n"},
 		{"pfc = 3\ntrim_queue = 3\n",
-	         ":7: [switch s]: queue 3 cannot be lossless and for header-only packets\n"},
+	         ":11: [switch s]: queue 3 cannot be lossless and for header-only packets\n"},
 		{"buffer = 64K\nreserve = 4K\n",
-	         ":7: [switch s]: reserve and headroom of all ports take 65536 bytes: no part of "
+	         ":10: [switch s]: reserve and headroom of all ports take 65536 bytes: no part of "
 	         "buffer = 65536 is left to share\n"},
 	};
 
@@ -92,7 +100,7 @@ Test(conf_switch, mistakes_of_a_route)
 	         NULL},
 		{"route = 10.0.0.0/8 ring:a\nroute = 10.0.0.0/8, ring:b\n", NULL},
 		{"route = 10.0.0.1/8 ring:a\n",
-	         ":10: '10.0.0.1/8' is not a prefix such as 10.0.0.0/8 or fd00::/16\n"},
+	         ":10: '10.0.0.1/8': bits behind /8 are set; is 10.0.0.0/8 meant?\n"},
 		{"route = ring:a\n",
 	         ":10: 'ring:a' is not a prefix such as 10.0.0.0/8 or fd00::/16\n"},
 		{"route = # none\n", ":10: route: PREFIX PORT ...\n"},
@@ -137,7 +145,11 @@ Test(conf_switch, mistakes_of_queues_and_ports)
 		{"[port ring:a]\nbeta_dt = 0\n", ":11: beta_dt = 0: out of range (1 to 1024)\n"},
 		{"[port ring:a]\nweight = 1\n", ":11: unknown key 'weight'\n"},
 		{"[switch t]\nports = link:x\n[port link:x]\n[switch u]\nports = link:x\n",
-	         ":12: [port]: it must stand behind [switch u], at line 13, which lists it too\n"},
+	         ":12: [port]: it must stand behind [switch u], at line 13, which lists it too\n"
+	         ":1: [nic n0], at [switch s], cannot be reached from [switch t]: no link leads "
+	         "there\n"
+	         ":4: [nic n1], at [switch s], cannot be reached from [switch t]: no link leads "
+	         "there\n"},
 		/* A switch that was skipped: what refers to it is not told. */
 		{"[switsh u]\nports = link:z\n[queue u/3]\n",
 	         ":10: unknown section 'switsh' (nearest: 'switch')\n"},
@@ -161,17 +173,19 @@ Test(conf_switch, what_is_allowed_and_hardly_meant_is_a_warning)
 	         "its link and two frames take 258436: lossless classes may lose frames; other "
 	         "ports as well\n"},
 		{"pfc = 3\n[port ring:b]\nheadroom = 1K\n",
-	         ":11: warning: [switch s]: port ring:b has headroom = 1024, and two delays of its "
+	         ":12: warning: [switch s]: port ring:b has headroom = 1024, and two delays of its "
 	         "link and two frames take 8436: lossless classes may lose frames\n"},
 		/* 16 MiB less 16 x 4 KiB and 2 x 512 KiB: 15,663,104; / (2 x (1 + 8)) is 870,172.
 	         */
 		{"pfc = 3\necn_kmin = 870172\necn_kmax = 1M\n", ""},
 		{"pfc = 3\necn_kmin = 870173\necn_kmax = 1M\n",
-	         ":7: warning: [switch s]: queue 3 marks above ecn_kmin = 870173, and its senders "
-	         "may be paused from 870172 bytes on: DCQCN should see marks first\n"},
+	         ":11: warning: [switch s]: queue 3 marks above ecn_kmin = 870173, and its "
+	         "senders may be paused from 870172 bytes on: for marks to come first, ecn_kmin "
+	         "must be lower, the buffer larger or beta_dt smaller\n"},
 		{"pfc = 3\n[queue s/3]\necn_kmin = 1K\necn_kmax = 2M\n",
-	         ":11: warning: [switch s]: queue 3 never reaches ecn_kmax = 2097152: all its "
-	         "senders are paused at 1744440 bytes\n"},
+	         ":13: warning: [switch s]: queue 3 never reaches ecn_kmax = 2097152: all its "
+	         "senders are paused at 1744440 bytes; a lower ecn_kmax, a larger buffer or a "
+	         "smaller beta_dt, please\n"},
 		{"ecn_kmin = 1M\necn_kmax = 2M\n", ""},
 		/* (256 + 101) / 101 is less than 4 - 1. */
 		{"[switch t]\nmtu = 576\ntrim_queue = 7\nports = link:a link:b link:c link:d "

@@ -28,10 +28,10 @@ rig_init(struct rig *r, uint16_t nb_ports)
 void
 rig_open(struct rig *r)
 {
-	char why[256] = "";
+	struct switch_mistake mistakes[SWITCH_MISTAKES_MAX] = {0};
 
 	r->conf.ports = r->ports;
-	cr_assert_eq(switch_conf_check(&r->conf, why, sizeof(why)), 0, "%s", why);
+	cr_assert_eq(switch_conf_check(&r->conf, mistakes), 0, "%s", mistakes[0].why);
 	r->pool = pkt_pool_mem_create(r->nb_pkts, r->room_bytes);
 	r->sw = switch_create(&r->conf, r->pool);
 	cr_assert_not_null(r->sw);
