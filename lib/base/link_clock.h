@@ -34,27 +34,25 @@ link_clock_set_rate(struct link_clock *c, uint64_t rate_bps)
 	c->ns_per_byte = rate_bps ? (ns_per_byte_at_1_bps + rate_bps - 1) / rate_bps : 0;
 }
 
-/** What is sent next begins at this time or later. */
-static inline void
-link_clock_not_before(struct link_clock *c, uint64_t ns)
-{
-	if (c->free_ns >= ns)
-		return;
-	c->free_ns = ns;
-	c->free_frac = 0;
-}
-
 /**
- * A sender is at the link now.
+ * A sender is at the link now: what it sends next begins at this time, or when the link is free.
  *
  * @param late_ns  what it may have missed and still send at once; 0 if it had nothing to send.
+ * @return         time that the link was free before, and that is lost.
  */
-static inline void
+static inline uint64_t
 link_clock_begin(struct link_clock *c, uint64_t now_ns, uint64_t late_ns)
 {
-	if (c->ns_per_byte == 0)
-		late_ns = 0; /* a link of no rate misses nothing */
-	link_clock_not_before(c, now_ns > late_ns ? now_ns - late_ns : 0);
+	uint64_t earliest_ns = now_ns, lost_ns;
+
+	if (c->ns_per_byte) /* a link of no rate misses nothing */
+		earliest_ns = now_ns > late_ns ? now_ns - late_ns : 0;
+	if (c->free_ns >= earliest_ns)
+		return 0;
+	lost_ns = earliest_ns - c->free_ns;
+	c->free_ns = earliest_ns;
+	c->free_frac = 0;
+	return lost_ns;
 }
 
 /** The link is taken for so many bytes. */

@@ -18,7 +18,11 @@
 static void
 begin(struct switch_port *port, uint64_t now_ns)
 {
-	link_clock_begin(&port->clock, now_ns, port->is_ready ? port->params.catch_up_ns : 0);
+	uint64_t late_ns = port->is_ready ? port->params.catch_up_ns : 0;
+	uint64_t lost_ns = link_clock_begin(&port->clock, now_ns, late_ns);
+
+	if (port->is_ready && port->clock.ns_per_byte)
+		port->stats.tx_late_ns += lost_ns;
 	port->is_ready = true;
 }
 

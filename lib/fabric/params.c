@@ -90,6 +90,7 @@ const struct stat_desc switch_port_stat_descs[] = {
 	PORT(tx_no_buffer),
 	PORT(tx_full_pkts),
 	PORT(tx_link_down),
+	PORT(tx_late_ns),
 	PORT(int_written),
 	PORT(int_full),
 	PORT(int_lies),

@@ -137,6 +137,7 @@ struct switch_port_stats {
 	uint64_t tx_no_buffer; /**< flooded frames dropped because the pool was empty */
 	uint64_t tx_full_pkts; /**< dropped because the switch held buffer_pkts frames */
 	uint64_t tx_link_down; /**< dropped because the link is down, or went down */
+	uint64_t tx_late_ns;   /**< of the link's time, lost because nobody asked in time */
 	uint64_t int_written, int_full, int_lies; /**< what became of telemetry: int.h */
 	uint64_t int_tbo;                         /**< flagged, because the buffer was full */
 	uint64_t tx_pause_frames;                 /**< PFC frames sent */

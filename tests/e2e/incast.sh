@@ -8,8 +8,8 @@
 e2e_needs python3
 
 rate=2
-# make_conf SWITCH_KEYS [NIC_KEYS [SWITCHES]]: a conf of eight hosts in class 3, at one switch or, with the
-# one that all write to apart, at two
+# make_conf SWITCH_KEYS [NIC_KEYS [SWITCHES]]: a conf of eight hosts in class 3 whose data is ECT, at one
+# switch or, with the one that all write to apart, at two
 make_conf() {
 	if [ "${3-1}" = 1 ]; then
 		printf '[switch sw0]\nports = ring:h0 ring:h1 ring:h2 ring:h3 ring:h4 ring:h5 ring:h6 ring:h7\n%s\n' "$1"
@@ -19,7 +19,7 @@ make_conf() {
 	fi
 	printf '[port ring:h0]\nrate = %sG\n' $rate
 	for i in 0 1 2 3 4 5 6 7; do
-		printf '[nic weft%s]\nport = ring:h%s\nip = 10.77.0.%s\ntraffic_class = 96\n%s\n' "$i" "$i" $((i + 1)) "${2-}"
+		printf '[nic weft%s]\nport = ring:h%s\nip = 10.77.0.%s\ntraffic_class = 98\n%s\n' "$i" "$i" $((i + 1)) "${2-}"
 	done
 }
 # total OWNER NAME...: sum of these counters of an owner, or of a switch's ports, over all owners that match
@@ -54,7 +54,9 @@ WEFT_CONF="$e2e_dir/conf/loopback.conf"
 unset WEFT_E2E_SETUP
 
 restart 'pfc = 3
-buffer = 6M'
+buffer = 6M
+ecn_kmin = 20K
+ecn_kmax = 20K'
 write_all "seven to one with PFC: every byte arrives"
 drops=$(total 'sw0/.*' tx_prio3_full tx_prio3_headroom tx_full_pkts tx_no_buffer tx_link_down)
 [ "$drops" = 0 ]
@@ -68,6 +70,9 @@ heard=$(total 'weft[1-7]' rx_prio3_pause)
 verdict $? "the switch tells hosts to pause, and they hear it" "$told pauses, $heard frames heard"
 [ "$(total sw0/0 tx_prio3_pause)" = 0 ]
 verdict $? "not the one that they write to"
+marked=$(total sw0/0 tx_prio3_marked)
+[ "$marked" -gt 0 ] && [ "$marked" = "$(total weft0 np_ecn_marked_roce_packets)" ]
+verdict $? "each ECN mark arrives" "$marked"
 is_empty
 
 # Tagged frames, whose class the switch takes from the tag.

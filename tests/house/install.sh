@@ -48,6 +48,7 @@ lib/sysusers.d/weft.conf
 share/doc/weft/LICENSE
 share/doc/weft/NOTICE
 share/doc/weft/README.md
+share/doc/weft/fabric.md
 share/doc/weft/hosts.md
 share/man/man1/weft-run.1
 share/man/man1/weftctl.1

@@ -106,6 +106,8 @@ Test(pipeline, a_late_driver_catches_up_within_bounds_and_idle_time_earns_nothin
 	cr_expect_eq(rig_drain(&rig, 1, 75000), 1 + 10,
 	             "one was on its way, and 10 of the 20 us that were missed");
 	cr_expect_eq(rig_drain(&rig, 1, 76000), 1);
+	/* The link was free from 56000 on, and caught up from 65000 on. */
+	cr_expect_eq(rig_stats(&rig, 1)->tx_late_ns, 9000);
 	rig_close(&rig);
 }
 
