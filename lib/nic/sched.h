@@ -153,10 +153,8 @@ void sched_wake(struct sched *s, struct sched_ent *e, uint64_t now_ns);
  */
 struct sched_ent *sched_next(struct sched *s, uint64_t now_ns);
 
-/**
- * The entity of a group that became active first, of these classes, of which at least one has an
- * active entity.
- */
+/** The entity of a group that became active first, of these classes, each of which has one; NULL of
+ * no class. */
 static inline struct sched_ent *
 sched_first(const struct sched_group *g, uint32_t classes)
 {

@@ -112,25 +112,6 @@ turn_switch(void)
 	}
 }
 
-static double
-measure(void (*turn)(void))
-{
-	double ns[TIMING_RUNS];
-
-	for (uint32_t r = 0; r < TIMING_RUNS; r++) {
-		uint64_t start = timing_now_ns(), now, nb = 0;
-
-		do {
-			for (uint32_t i = 0; i < 256; i++)
-				turn();
-			nb += 256 * BURST;
-			now = timing_now_ns();
-		} while (now - start < RUN_NS);
-		ns[r] = (double)(now - start) / (double)nb;
-	}
-	return timing_median(ns);
-}
-
 struct features {
 	const char *what;
 	bool ecmp, red, has_int, trim;
@@ -194,7 +175,7 @@ bench(const struct features *f, double beside_ns)
 
 	open_switch(f);
 	nb_arrived = 0;
-	ns = measure(turn_switch);
+	ns = timing_step(turn_switch, BURST, RUN_NS);
 	for (uint16_t i = 0; i < NB_LINKS; i++)
 		nb_trimmed += switch_port_stats(sw, i)->q_trimmed[3];
 	printf("%-44s %6.1f", f->what, ns - beside_ns);
@@ -227,7 +208,8 @@ bench_bare(void)
 	bare = rte_ring_create("bare", 1024, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
 	if (!bare)
 		return;
-	printf("%-44s %6.1f\n", "pointers through a bare rte_ring", measure(turn_bare));
+	printf("%-44s %6.1f\n", "pointers through a bare rte_ring",
+	       timing_step(turn_bare, BURST, RUN_NS));
 }
 #endif
 
@@ -280,7 +262,7 @@ main(void)
 	}
 	make_headers();
 	printf("ns per arriving frame of %d bytes, median of %d runs\n\n", FRAME_LEN, TIMING_RUNS);
-	beside_ns = measure(turn_headers);
+	beside_ns = timing_step(turn_headers, BURST, RUN_NS);
 	printf("%-44s %6.1f\n", "headers written, taken off below", beside_ns);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		bench(&rows[i], beside_ns);

@@ -129,21 +129,7 @@ turn_switch(void)
 static void
 report(const char *what, void (*turn)(void))
 {
-	double ns[TIMING_RUNS];
-
-	for (uint32_t r = 0; r < TIMING_RUNS; r++) {
-		uint64_t start = timing_now_ns(), now;
-		uint64_t nb = 0;
-
-		do {
-			for (uint32_t i = 0; i < 64; i++)
-				turn();
-			nb += 64 * BURST;
-			now = timing_now_ns();
-		} while (now - start < RUN_NS);
-		ns[r] = (double)(now - start) / (double)nb;
-	}
-	printf("%-44s %6.1f\n", what, timing_median(ns));
+	printf("%-44s %6.1f\n", what, timing_step(turn, BURST, RUN_NS));
 }
 
 static void

@@ -113,26 +113,6 @@ step_seal(void)
 	}
 }
 
-static double
-time_step(void (*step)(void))
-{
-	double ns[TIMING_RUNS];
-
-	for (uint32_t r = 0; r < TIMING_RUNS; r++) {
-		uint64_t start = timing_now_ns(), now;
-		uint64_t nb = 0;
-
-		do {
-			for (uint32_t i = 0; i < 32; i++)
-				step();
-			nb += 32 * BATCH;
-			now = timing_now_ns();
-		} while (now - start < RUN_NS);
-		ns[r] = (double)(now - start) / (double)nb;
-	}
-	return timing_median(ns);
-}
-
 /* A switch's part: a batch of one example, found, and put back by 64 bytes of the original. */
 static const struct weft_example *example;
 
@@ -189,10 +169,10 @@ bench_weft(void)
 {
 	printf("\nof a switch, weft framing:");
 	prepare_example("21");
-	printf(" find %.1f", time_step(step_find));
-	printf(", INT hop %.1f", time_step(step_push));
+	printf(" find %.1f", timing_step(step_find, BATCH, RUN_NS));
+	printf(", INT hop %.1f", timing_step(step_push, BATCH, RUN_NS));
 	prepare_example("2");
-	printf(", find and trim %.1f\n", time_step(step_trim));
+	printf(", find and trim %.1f\n", timing_step(step_trim, BATCH, RUN_NS));
 }
 
 static const struct icrc_ops *ops;
@@ -233,8 +213,8 @@ bench_icrc(void)
 			double crc, copy;
 
 			crc_len = lens[i];
-			crc = time_step(step_crc);
-			copy = time_step(step_copy);
+			crc = timing_step(step_crc, BATCH, RUN_NS);
+			copy = timing_step(step_copy, BATCH, RUN_NS);
 			printf("%-9s %6u  %7.1f (%4.1f)  %7.1f (%4.1f)\n", ops->name, crc_len, crc,
 			       crc_len / crc, copy, crc_len / copy);
 		}
@@ -264,10 +244,10 @@ main(void)
 		prepare(rows[i].ipv6, rows[i].opcode, rows[i].payload_len);
 		printf("%-5s %-16s %7u", rows[i].ipv6 ? "IPv6" : "IPv4",
 		       opcode_table[rows[i].opcode].name, rows[i].payload_len);
-		printf("  %6.1f", time_step(step_parse));
-		printf(" %10.1f", time_step(step_check));
-		printf(" %6.1f", time_step(step_build));
-		printf(" %14.1f\n", time_step(step_seal));
+		printf("  %6.1f", timing_step(step_parse, BATCH, RUN_NS));
+		printf(" %10.1f", timing_step(step_check, BATCH, RUN_NS));
+		printf(" %6.1f", timing_step(step_build, BATCH, RUN_NS));
+		printf(" %14.1f\n", timing_step(step_seal, BATCH, RUN_NS));
 	}
 	bench_weft();
 	bench_icrc();

@@ -44,4 +44,24 @@ timing_median(double ns[TIMING_RUNS])
 	return ns[TIMING_RUNS / 2];
 }
 
+/** ns per unit of a step that does nb_units, the median of five runs of run_ns or somewhat more. */
+static inline double
+timing_step(void (*step)(void), uint32_t nb_units, uint64_t run_ns)
+{
+	double ns[TIMING_RUNS];
+
+	for (uint32_t r = 0; r < TIMING_RUNS; r++) {
+		uint64_t start = timing_now_ns(), now, nb = 0;
+
+		do {
+			for (uint32_t i = 0; i < 64; i++)
+				step();
+			nb += 64 * (uint64_t)nb_units;
+			now = timing_now_ns();
+		} while (now - start < run_ns);
+		ns[r] = (double)(now - start) / (double)nb;
+	}
+	return timing_median(ns);
+}
+
 #endif
