@@ -93,7 +93,7 @@ switch_admit(struct fabric_switch *sw, uint16_t out_port, struct pkt *p)
 			if (trim(sw, out, p))
 				return;
 		} else if (p->sw.is_lossless) {
-			out->stats.q_headroom[queue]++;
+			sw->ports[p->in_port].stats.rx_headroom[p->sw.class]++;
 		} else {
 			out->stats.q_full[queue]++;
 		}

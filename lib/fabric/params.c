@@ -68,12 +68,12 @@ const struct param_desc switch_port_descs[] = {
 #define PORT(name) ROW(switch_port_stats, #name, name)
 /* One of each queue or class, named as ethtool does. */
 /* clang-format off */
-#define PRIO(type, suffix, member, i) ROW(type, "tx_prio" #i "_" suffix, member[i])
-#define PRIOS(type, suffix, member)                                                                \
-	PRIO(type, suffix, member, 0), PRIO(type, suffix, member, 1),                              \
-	PRIO(type, suffix, member, 2), PRIO(type, suffix, member, 3),                              \
-	PRIO(type, suffix, member, 4), PRIO(type, suffix, member, 5),                              \
-	PRIO(type, suffix, member, 6), PRIO(type, suffix, member, 7)
+#define PRIO(way, type, suffix, member, i) ROW(type, way "_prio" #i "_" suffix, member[i])
+#define PRIOS(way, type, suffix, member)                                                           \
+	PRIO(way, type, suffix, member, 0), PRIO(way, type, suffix, member, 1),                    \
+	PRIO(way, type, suffix, member, 2), PRIO(way, type, suffix, member, 3),                    \
+	PRIO(way, type, suffix, member, 4), PRIO(way, type, suffix, member, 5),                    \
+	PRIO(way, type, suffix, member, 6), PRIO(way, type, suffix, member, 7)
 /* clang-format on */
 
 const struct stat_desc switch_port_stat_descs[] = {
@@ -96,21 +96,21 @@ const struct stat_desc switch_port_stat_descs[] = {
 	PORT(int_lies),
 	PORT(int_tbo),
 	PORT(tx_pause_frames),
-	PRIOS(switch_port_stats, "packets", q_packets),
-	PRIOS(switch_port_stats, "bytes", q_bytes),
-	PRIOS(switch_port_stats, "full", q_full),
-	PRIOS(switch_port_stats, "headroom", q_headroom),
-	PRIOS(switch_port_stats, "marked", q_marked),
-	PRIOS(switch_port_stats, "trimmed", q_trimmed),
-	PRIOS(switch_port_stats, "queue_max", q_bytes_max),
-	PRIOS(switch_port_stats, "pause", tx_pause),
-	PRIOS(switch_port_stats, "pause_resume", tx_resume),
+	PRIOS("tx", switch_port_stats, "packets", q_packets),
+	PRIOS("tx", switch_port_stats, "bytes", q_bytes),
+	PRIOS("tx", switch_port_stats, "full", q_full),
+	PRIOS("rx", switch_port_stats, "headroom", rx_headroom),
+	PRIOS("tx", switch_port_stats, "marked", q_marked),
+	PRIOS("tx", switch_port_stats, "trimmed", q_trimmed),
+	PRIOS("tx", switch_port_stats, "queue_max", q_bytes_max),
+	PRIOS("tx", switch_port_stats, "pause", tx_pause),
+	PRIOS("tx", switch_port_stats, "pause_resume", tx_resume),
 	PAUSE_STAT_ROWS(struct switch_port_stats, rx_pause),
 	{NULL},
 };
 
 const struct stat_desc switch_port_level_descs[] = {
-	PRIOS(switch_port_levels, "queue", q_bytes),
+	PRIOS("tx", switch_port_levels, "queue", q_bytes),
 	{NULL},
 };
 

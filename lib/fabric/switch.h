@@ -144,7 +144,7 @@ struct switch_port_stats {
 	/* by queue, or class */
 	uint64_t q_packets[QUEUES_NB], q_bytes[QUEUES_NB]; /**< sent */
 	uint64_t q_full[QUEUES_NB];      /**< dropped: no room in queue or buffer */
-	uint64_t q_headroom[QUEUES_NB];  /**< dropped although lossless: the headroom was full */
+	uint64_t rx_headroom[QUEUES_NB]; /**< lossless, and dropped: its headroom here was full */
 	uint64_t q_marked[QUEUES_NB];    /**< got CE */
 	uint64_t q_trimmed[QUEUES_NB];   /**< cut to header-only instead of a drop */
 	uint64_t q_bytes_max[QUEUES_NB]; /**< high-water mark */

@@ -58,7 +58,7 @@ buffer = 6M
 ecn_kmin = 20K
 ecn_kmax = 20K'
 write_all "seven to one with PFC: every byte arrives"
-drops=$(total 'sw0/.*' tx_prio3_full tx_prio3_headroom tx_full_pkts tx_no_buffer tx_link_down)
+drops=$(total 'sw0/.*' tx_prio3_full rx_prio3_headroom tx_full_pkts tx_no_buffer tx_link_down)
 [ "$drops" = 0 ]
 verdict $? "nothing is dropped" "$drops"
 lost=$(total 'weft.*' out_of_sequence packet_seq_err local_ack_timeout_err)
@@ -80,7 +80,7 @@ restart 'pfc = 3
 buffer = 6M
 trust = pcp' 'vlan = 5'
 write_all "the same in a VLAN, by the priority of its tag"
-drops=$(total 'sw0/.*' tx_prio0_full tx_prio3_full tx_prio3_headroom tx_full_pkts)
+drops=$(total 'sw0/.*' tx_prio0_full tx_prio3_full rx_prio3_headroom tx_full_pkts)
 told=$(total 'sw0/[1-7]' tx_prio3_pause)
 [ "$drops" = 0 ] && [ "$told" -gt 0 ]
 verdict $? "nothing is dropped, hosts are paused" "$told pauses"
@@ -89,7 +89,7 @@ verdict $? "nothing is dropped, hosts are paused" "$told pauses"
 restart 'pfc = 3
 buffer = 6M' '' 2
 write_all "the same through two switches"
-drops=$(total 'sw[01]/.*' tx_prio3_full tx_prio3_headroom tx_full_pkts tx_no_buffer)
+drops=$(total 'sw[01]/.*' tx_prio3_full rx_prio3_headroom tx_full_pkts tx_no_buffer)
 [ "$drops" = 0 ]
 verdict $? "nothing is dropped in either" "$drops"
 between=$(total sw1/0 rx_prio3_pause)

@@ -124,11 +124,11 @@ Test(pfc, drops_only_what_overflows_the_headroom)
 	rig_receive(&rig, 1, rig_pause(&rig, 1 << CLASS, 0xffff), 0);
 	for (int i = 0; i < 11 + 20; i++)
 		send(0, TOS, 1000, 0);
-	cr_expect_eq(rig_stats(&rig, 1)->q_headroom[CLASS], 0);
+	cr_expect_eq(rig_stats(&rig, 0)->rx_headroom[CLASS], 0);
 	send(0, TOS, 1000, 0);
-	cr_expect_eq(rig_stats(&rig, 1)->q_headroom[CLASS], 1);
+	cr_expect_eq(rig_stats(&rig, 0)->rx_headroom[CLASS], 1);
 	send(2, TOS, 1000, 0);
-	cr_expect_eq(rig_stats(&rig, 1)->q_headroom[CLASS], 1, "others have their own");
+	cr_expect_eq(rig_stats(&rig, 2)->rx_headroom[CLASS], 0, "others have their own");
 	rig_close(&rig);
 }
 
@@ -290,7 +290,7 @@ Test(pfc, short_frames_are_paused_before_packets_run_out)
 	begin_default(100000000);
 	incast(10000, 64, false, false);
 	cr_expect_eq(rig_stats(&rig, 3)->tx_full_pkts, 0);
-	cr_expect_eq(rig_stats(&rig, 3)->q_headroom[CLASS], 0);
+	cr_expect_eq(rig_stats(&rig, 3)->rx_headroom[CLASS], 0);
 	cr_expect_gt(rig_stats(&rig, 0)->tx_pause[CLASS], 0);
 	cr_expect_gt(rig_stats(&rig, 3)->q_packets[CLASS], 9000, "the link is full");
 	rig_close(&rig);
