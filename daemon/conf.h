@@ -236,6 +236,11 @@ uint32_t conf_ports_of(const struct conf *conf, enum port_kind kind, const struc
 struct switch_conf conf_switch_fabric(const struct conf_switch *sw,
                                       struct switch_port_params ports[CONF_MAX_PORTS]);
 
+/** Bytes that conf_trim_text writes at most. */
+#define CONF_TRIM_TEXT 160
+/** What header-only packets of a switch get of its links, in words; false if it cuts nothing. */
+bool conf_trim_text(const struct conf_switch *sw, char *text, size_t size);
+
 /** Parameters for an engine of this build. */
 const void *conf_params(const struct conf *conf, const struct engine_info *info);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <inttypes.h>
-#include <string.h>
 
 #include "bounds.h"
 #include "conf_read.h"
 #include "hdr.h"
+#include "units.h"
 
 /* What is allowed and hardly meant. The conf is whole: all that it does not say is filled in. */
 
@@ -14,6 +14,8 @@ frame_bytes(const struct conf_switch *sw)
 {
 	return sw->num.mtu + ETH_LEN + VLAN_LEN;
 }
+
+/* ---- lossless classes ---- */
 
 /* The first port whose headroom is too small, and how many are. */
 static void
@@ -85,12 +87,128 @@ check_marks(struct conf_reader *r, const struct conf_switch *sw, const struct sw
 	}
 }
 
+/* ---- what cannot work, or has no effect ---- */
+
+/* Each mistake of the switch's own numbers once, and each of a [queue]. */
+static void
+check_limits(struct conf_reader *r, const struct conf_switch *sw)
+{
+	bool is_told = false;
+
+	for (uint8_t i = 0; i < QUEUES_NB; i++) {
+		const struct switch_queue *q = &sw->fabric.queues[i];
+		char name[WEFT_NAME_LEN + 16];
+
+		snprintf(name, sizeof(name), sw->queue_lines[i] ? "queue %s/%u" : "switch %s",
+		         sw->name, i);
+		if (sw->fabric.lossless >> i & 1) {
+			if (conf_line_of(r, q, "limit"))
+				conf_warning(r, conf_line_of(r, q, "limit"),
+				             "[%s]: limit has no effect on a lossless class: what "
+				             "bounds it is beta_dt and headroom of its ports",
+				             name);
+			continue;
+		}
+		if (q->limit_bytes >= frame_bytes(sw) || i == sw->fabric.trim_queue ||
+		    (is_told && !sw->queue_lines[i]))
+			continue;
+		is_told |= !sw->queue_lines[i];
+		conf_warning(r, conf_queue_line(r, sw, i, "limit"),
+		             "[%s]: limit = %" PRIu64
+		             " is less than a frame of mtu = %u, which is %u: "
+		             "a longer one than limit never passes",
+		             name, q->limit_bytes, sw->num.mtu, frame_bytes(sw));
+	}
+}
+
+static void
+check_floods(struct conf_reader *r, const struct conf_switch *sw)
+{
+	for (uint32_t p = 0; p < sw->nb_ports; p++)
+		if (sw->settings[p].link.floods)
+			return;
+	conf_warning(r, conf_port_line(r, sw, 0, "flood"),
+	             "[switch %s]: with flood = no at all its ports neither ARP nor neighbour "
+	             "discovery passes: hosts do not find each other",
+	             sw->name);
+}
+
+/* Only if somebody has counted them: by default, not all switches are full at a time. */
+static void
+check_packets(struct conf_reader *r)
+{
+	const struct conf *conf = r->conf;
+	uint64_t sum = 0;
+	uint32_t line = 0;
+
+	for (uint32_t i = 0; i < conf->nb_switches; i++) {
+		const struct switch_params *params = &conf->switches[i].fabric.params;
+		uint32_t said = conf_line_of(r, params, "buffer_pkts");
+
+		sum += params->buffer_pkts;
+		line = said ? said : line;
+	}
+	if (line && sum > conf->daemon.num.packets)
+		conf_warning(r, line,
+		             "buffer_pkts of all switches is %" PRIu64
+		             ", and [daemon] packets = %u: full switches would leave none to NICs "
+		             "and ports",
+		             sum, conf->daemon.num.packets);
+}
+
+/* ---- both ends of a ring ---- */
+
+/* Units of pauses are those of a link of this rate at least. Source: pfc.c. */
+#define PAUSE_RATE_BPS UINT64_C(100000000000)
+
+static void
+check_ring(struct conf_reader *r, const struct conf_nic *nic, const struct conf_switch *sw,
+           uint32_t port)
+{
+	char ring[CONF_PORT_TEXT], have[UNITS_TEXT_MAX], want[UNITS_TEXT_MAX];
+	uint64_t rate_bps = sw->settings[port].link.rate_bps;
+	uint32_t line = conf_line_of(r, &sw->num, "mtu");
+
+	conf_port_text(&sw->ports[port], ring);
+	if (conf_path_mtu(nic->num.mtu) > conf_path_mtu(sw->num.mtu))
+		conf_warning(
+			r, line ? line : sw->line,
+			"[switch %s]: mtu = %u has no room for the path MTU of [nic %s] at %s, %u: "
+			"its frames pass within this process, and are dropped at the next one",
+			sw->name, sw->num.mtu, nic->name, ring, conf_path_mtu(nic->num.mtu));
+	if (rate_bps < PAUSE_RATE_BPS)
+		rate_bps = PAUSE_RATE_BPS;
+	if (sw->fabric.lossless && nic->pfc && nic->num.rate_bps > rate_bps)
+		conf_warning(
+			r, conf_line_of(r, &nic->num, "rate"),
+			"[nic %s]: it counts pauses in times of its rate = %s, and [switch %s] "
+			"tells "
+			"them for up to %s at %s: it may go on too early; the same rate, please",
+			nic->name, units_format(UNITS_RATE, nic->num.rate_bps, have), sw->name,
+			units_format(UNITS_RATE, rate_bps, want), ring);
+}
+
+static void
+check_nic(struct conf_reader *r, const struct conf_nic *nic)
+{
+	for (uint32_t i = 0; i < r->conf->nb_switches; i++) {
+		const struct conf_switch *sw = &r->conf->switches[i];
+
+		for (uint32_t p = 0; p < sw->nb_ports; p++)
+			if (conf_port_has_two_ends(&nic->port) &&
+			    conf_same_wire(&sw->ports[p], &nic->port))
+				check_ring(r, nic, sw, p);
+	}
+}
+
 static void
 check_switch(struct conf_reader *r, const struct conf_switch *sw)
 {
 	struct switch_port_params ports[CONF_MAX_PORTS];
 	struct switch_conf fabric = conf_switch_fabric(sw, ports);
 
+	check_limits(r, sw);
+	check_floods(r, sw);
 	if (!fabric.lossless)
 		return;
 	check_headroom(r, sw);
@@ -102,4 +220,7 @@ conf_check_doubts(struct conf_reader *r)
 {
 	for (uint32_t i = 0; i < r->conf->nb_switches; i++)
 		check_switch(r, &r->conf->switches[i]);
+	for (uint32_t i = 0; i < r->conf->nb_nics; i++)
+		check_nic(r, &r->conf->nics[i]);
+	check_packets(r);
 }

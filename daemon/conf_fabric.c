@@ -20,6 +20,45 @@ other_weights(const struct conf_switch *sw, uint8_t queue)
 	return sum;
 }
 
+/* What the largest packet of data takes of a link before and after the cut, as IPv6. */
+struct cut {
+	uint32_t data_bytes, header_bytes;
+	uint32_t overhead_bytes; /* in both */
+};
+
+static struct cut
+cut_of(const struct conf_switch *sw)
+{
+	struct cut cut = {0};
+
+	for (uint32_t p = 0; p < sw->nb_ports; p++) {
+		uint32_t overhead_bytes = sw->settings[p].link.overhead_bytes;
+
+		if (overhead_bytes > cut.overhead_bytes)
+			cut.overhead_bytes = overhead_bytes;
+	}
+	cut.header_bytes = ETH_LEN + IPV6_LEN + WEFT_HEADER_ONLY_UDP_LEN + cut.overhead_bytes;
+	cut.data_bytes = conf_path_mtu(sw->num.mtu) + cut.header_bytes;
+	return cut;
+}
+
+bool
+conf_trim_text(const struct conf_switch *sw, char *text, size_t size)
+{
+	const uint8_t queue = sw->fabric.trim_queue;
+	struct cut cut = cut_of(sw);
+
+	if (queue == QUEUE_NONE)
+		return false;
+	snprintf(text, size,
+	         "header-only packets in queue %u: weight %.4g, all others %.4g; %u ports, %u "
+	         "bytes of "
+	         "the link before the cut, %u after",
+	         queue, sw->fabric.queues[queue].weight, other_weights(sw, queue), sw->nb_ports,
+	         cut.data_bytes, cut.header_bytes);
+	return true;
+}
+
 /*
  * The weight of headers: for the largest data packets that hosts send on links of this MTU, cut as
  * IPv6, whose headers are longer; the other queues may all have data at a time. Where no weight is
@@ -30,25 +69,22 @@ static void
 weigh_headers(struct conf_reader *r, struct conf_switch *sw)
 {
 	uint8_t queue = sw->fabric.trim_queue;
-	uint32_t overhead = 0, header, data;
+	struct cut cut = cut_of(sw);
 	double w;
 
 	if (queue == QUEUE_NONE || sw->fabric.queues[queue].weight != CONF_WEIGHT_UNSAID)
 		return;
-	for (uint32_t p = 0; p < sw->nb_ports; p++)
-		overhead = sw->settings[p].link.overhead_bytes > overhead
-		                   ? sw->settings[p].link.overhead_bytes
-		                   : overhead;
-	header = ETH_LEN + IPV6_LEN + WEFT_HEADER_ONLY_UDP_LEN + overhead;
-	data = conf_path_mtu(sw->num.mtu) + header;
-	w = trim_weight(sw->nb_ports, data, header);
+	w = trim_weight(sw->nb_ports, cut.data_bytes, cut.header_bytes);
 	if (isinf(w)) {
 		conf_warning(
 			r, sw->trim_line,
 			"[switch %s]: no weight keeps all headers in an incast: with %u ports, "
-			"data of %u bytes must be more than %u times its headers of %u; fewer "
-			"ports or a larger mtu, please, or [queue %s/%u] weight",
-			sw->name, sw->nb_ports, data, sw->nb_ports - 1, header, sw->name, queue);
+			"data of %u bytes must be more than %u times its headers of %u, both with "
+			"overhead = %u: mtu = %u is a path MTU of %u; fewer ports or a larger "
+			"mtu, please, or [queue %s/%u] weight",
+			sw->name, sw->nb_ports, cut.data_bytes, sw->nb_ports - 1, cut.header_bytes,
+			cut.overhead_bytes, sw->num.mtu, conf_path_mtu(sw->num.mtu), sw->name,
+			queue);
 		w = sw->nb_ports - 1;
 	}
 	w *= other_weights(sw, queue);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bind.h"
 #include "conf_read.h"
 #include "graph.h"
 
@@ -246,6 +247,59 @@ check_circles(const struct look *l)
 	}
 }
 
+/* ---- packets that overtake each other ---- */
+
+static bool
+has_choice(const struct look *l, uint32_t s)
+{
+	const struct conf_switch *sw = &l->conf->switches[s];
+	struct ip_prefix to;
+
+	for (uint32_t i = 0; i < sw->nb_routes; i++)
+		if (__builtin_popcountll(sw->routes[i].ports) > 1)
+			return true;
+	for (uint32_t i = 0; sw->nb_routes == 0 && i < topo_nb_routes(l->topo); i++)
+		if (__builtin_popcountll(topo_route(l->topo, s, i, &to)) > 1)
+			return true;
+	return false;
+}
+
+/* Whether a load balancer sends packets of one flow by several ports at a time. */
+static bool
+mixes(const struct look *l, const struct lb_ops *lb)
+{
+	const struct param_desc *gap;
+
+	if (lb == lb_find("spray", LB_SWITCH))
+		return true;
+	if (lb != lb_find("adaptive", LB_SWITCH))
+		return false;
+	gap = param_find(lb->info.params, "gap");
+	return *(const uint64_t *)(const void *)((const char *)conf_params(l->conf, &lb->info) +
+	                                         gap->offset) == 0;
+}
+
+static void
+check_order(const struct look *l)
+{
+	const struct conf_nic *nic = NULL;
+
+	for (uint32_t i = 0; i < l->conf->nb_nics && !nic; i++)
+		if (l->conf->nics[i].bind.rel == reliability_find("gbn"))
+			nic = &l->conf->nics[i];
+	for (uint32_t s = 0; s < l->conf->nb_switches && nic; s++) {
+		const struct conf_switch *sw = &l->conf->switches[s];
+
+		if (!mixes(l, sw->fabric.lb) || !has_choice(l, s))
+			continue;
+		conf_warning(l->r, sw->lb_line,
+		             "[switch %s]: with lb = %s packets of a flow overtake each other, and "
+		             "gbn, the reliability of [nic %s], repeats all behind a gap; flowlet, "
+		             "or adaptive with a gap, keeps their order",
+		             sw->name, sw->fabric.lb->info.name, nic->name);
+	}
+}
+
 void
 conf_check_graph(struct conf_reader *r)
 {
@@ -261,6 +315,7 @@ conf_check_graph(struct conf_reader *r)
 		check_remotes(&l);
 		check_reach(&l);
 		check_circles(&l);
+		check_order(&l);
 	} else {
 		conf_error(r, r->line, "out of memory");
 	}

@@ -169,9 +169,15 @@ drained(void *arg)
 static void
 say_ready(const struct daemon *d)
 {
-	for (uint32_t i = 0; i < d->conf->nb_switches; i++)
-		log_info("switch %s: %u ports", d->conf->switches[i].name,
-		         d->conf->switches[i].nb_ports);
+	char text[CONF_TRIM_TEXT];
+
+	for (uint32_t i = 0; i < d->conf->nb_switches; i++) {
+		const struct conf_switch *sw = &d->conf->switches[i];
+
+		log_info("switch %s: %u ports", sw->name, sw->nb_ports);
+		if (conf_trim_text(sw, text, sizeof(text)))
+			log_info("switch %s: %s", sw->name, text);
+	}
 	for (uint32_t i = 0; i < d->conf->nb_nics; i++)
 		log_info("nic %s: %s, %s, %s; path MTU %u (mtu %u)", d->conf->nics[i].name,
 		         d->conf->nics[i].bind.rel->info.name, d->conf->nics[i].bind.cc->info.name,
@@ -295,6 +301,17 @@ run(struct daemon *d, const struct options *opt)
 	return err;
 }
 
+/* For --check: what was worked out and stands in no file. */
+static void
+tell_cuts(const struct conf *conf, const char *path)
+{
+	char text[CONF_TRIM_TEXT];
+
+	for (uint32_t i = 0; i < conf->nb_switches; i++)
+		if (conf_trim_text(&conf->switches[i], text, sizeof(text)))
+			printf("%s: [switch %s]: %s\n", path, conf->switches[i].name, text);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -311,6 +328,7 @@ main(int argc, char **argv)
 	if (opt.check) {
 		bool is_good = conf_start_check(d.conf, opt.conf_path, stderr);
 
+		tell_cuts(d.conf, opt.conf_path);
 		if (is_good)
 			printf("%s: no mistakes\n", opt.conf_path);
 		conf_free(d.conf);

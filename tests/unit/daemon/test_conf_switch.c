@@ -12,7 +12,7 @@
 static void
 expect_report(const char *text, const char *want, bool is_good, size_t row)
 {
-	char all[2048], *errors, wanted[1024] = "";
+	char all[2048], *errors, wanted[2048] = "";
 	const char *line = want;
 	struct conf *conf;
 
@@ -187,12 +187,56 @@ Test(conf_switch, what_is_allowed_and_hardly_meant_is_a_warning)
 	         "senders are paused at 1744440 bytes; a lower ecn_kmax, a larger buffer or a "
 	         "smaller beta_dt, please\n"},
 		{"ecn_kmin = 1M\necn_kmax = 2M\n", ""},
+		/* NICs have a rate of 100 Gb/s, as pauses for a port without one. */
+		{"pfc = 3\nrate = 10G\n", ""},
+		{"rate = 10G\n[nic n2]\nport = ring:c\nip = 10.0.0.3\nrate = 400G\n"
+	         "[switch t]\nports = ring:c\npfc = 3\n",
+	         ":14: warning: [nic n2]: it counts pauses in times of its rate = 400G, and "
+	         "[switch t] tells them for up to 100G at ring:c: it may go on too early; the same "
+	         "rate, please\n"},
+		{"[nic n2]\nport = ring:c\nip = 10.0.0.3\nrate = 400G\n"
+	         "[switch t]\nports = ring:c\npfc = 3\nrate = 400G\n",
+	         ""},
+		{"mtu = 2100\n",
+	         ":10: warning: [switch s]: mtu = 2100 has no room for the path MTU of [nic n0] at "
+	         "ring:a, 4096: its frames pass within this process, and are dropped at the next "
+	         "one\n"
+	         ":10: warning: [switch s]: mtu = 2100 has no room for the path MTU of [nic n1] at "
+	         "ring:b, 4096: its frames pass within this process, and are dropped at the next "
+	         "one\n"},
+		/* Only where there is a choice of ports. */
+		{"lb = spray\n", ""},
+		{"lb = spray\nroute = ::/0 ring:a ring:b\n",
+	         ":10: warning: [switch s]: with lb = spray packets of a flow overtake each other, "
+	         "and gbn, the reliability of [nic n0], repeats all behind a gap; flowlet, or "
+	         "adaptive with a gap, keeps their order\n"},
+		{"lb = adaptive\nroute = ::/0 ring:a ring:b\n[engine adaptive]\ngap = 1us\n", ""},
+		{"limit = 4218\n", ""},
+		{"limit = 4217\n[queue s/6]\nlimit = 1K\n",
+	         ":10: warning: [switch s]: limit = 4217 is less than a frame of mtu = 4200, which "
+	         "is 4218: a longer one than limit never passes\n"
+	         ":12: warning: [queue s/6]: limit = 1024 is less than a frame of mtu = 4200, "
+	         "which is 4218: a longer one than limit never passes\n"},
+		{"trim_queue = 7\n[queue s/7]\nlimit = 1K\n", ""},
+		{"pfc = 3\nlimit = 1M\n", ""},
+		{"pfc = 3\n[queue s/3]\nlimit = 1M\n",
+	         ":12: warning: [queue s/3]: limit has no effect on a lossless class: what bounds "
+	         "it is beta_dt and headroom of its ports\n"},
+		{"flood = no\n[port ring:b]\nflood = yes\n", ""},
+		{"flood = no\n",
+	         ":10: warning: [switch s]: with flood = no at all its ports neither ARP nor "
+	         "neighbour discovery passes: hosts do not find each other\n"},
+		{"buffer_pkts = 8191\n", ""},
+		{"buffer_pkts = 8192\n",
+	         ":10: warning: buffer_pkts of all switches is 8192, and [daemon] packets = 8191: "
+	         "full switches would leave none to NICs and ports\n"},
 		/* (256 + 101) / 101 is less than 4 - 1. */
 		{"[switch t]\nmtu = 576\ntrim_queue = 7\nports = link:a link:b link:c link:d "
 	         "link:e\n",
 	         ":12: warning: [switch t]: no weight keeps all headers in an incast: with 5 "
-	         "ports, data of 357 bytes must be more than 4 times its headers of 101; fewer "
-	         "ports or a larger mtu, please, or [queue t/7] weight\n"},
+	         "ports, data of 357 bytes must be more than 4 times its headers of 101, both "
+	         "with overhead = 24: mtu = 576 is a path MTU of 256; fewer ports or a larger mtu, "
+	         "please, or [queue t/7] weight\n"},
 		{"[switch t]\nmtu = 576\ntrim_queue = 7\nports = link:a link:b link:c link:d "
 	         "link:e\n"
 	         "[queue t/7]\nweight = 9\n",
@@ -211,7 +255,8 @@ Test(conf_switch, all_features_are_read)
 			 "ecn_kmin = 100K\necn_kmax = 400K\nroute = 10.1.0.0/16 ring:b\n"
 			 "route = fd00::/16 ring:a\nroute = 10.1.0.0/16 ring:a\n"
 			 "[queue s/3]\necn_kmax = 200K\n"
-			 "[port ring:b]\nrate = 25G\ndelay = 1us\n";
+			 "[port ring:b]\nrate = 25G\ndelay = 1us\n"
+			 "[engine adaptive]\ngap = 100us\n";
 	struct conf *conf = read_good(text);
 	const struct conf_switch *sw = &conf->switches[0];
 	struct switch_port_params ports[CONF_MAX_PORTS];
@@ -269,23 +314,32 @@ Test(conf_switch, a_queue_of_headers_has_the_weight_of_the_bound)
 	static const struct {
 		const char *text;
 		double want; /* in weights of the seven others */
+		const char *told;
 	} rows[] = {
-		{"trim_queue = 7\n", 7},
-		{"trim_queue = 7\nweight = 3\n", 21},
+		{"trim_queue = 7\n", 7,
+	         "header-only packets in queue 7: weight 0.1726, all others 7; 2 ports, 4197 bytes "
+	         "of the link before the cut, 101 after"},
+		{"trim_queue = 7\nweight = 3\n", 21,
+	         "header-only packets in queue 7: weight 0.5178, all others 21; 2 ports, 4197 "
+	         "bytes of the link before the cut, 101 after"},
 		/* Strict ones are before it anyway. */
-		{"trim_queue = 7\n[queue s/6]\nweight = 0\n[queue s/7]\nreserve = 0\n", 6},
+		{"trim_queue = 7\n[queue s/6]\nweight = 0\n[queue s/7]\nreserve = 0\n", 6,
+	         "header-only packets in queue 7: weight 0.1479, all others 6; 2 ports, 4197 bytes "
+	         "of the link before the cut, 101 after"},
 	};
 	/* Links of 4,200: a path MTU of 4,096; 77 bytes of headers as IPv6, 24 of the link. */
 	double bound = trim_weight(2, 4096 + 77 + 24, 77 + 24);
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		char all[1024];
+		char all[1024], text[CONF_TRIM_TEXT];
 		struct conf *conf;
 		double weight;
 
 		snprintf(all, sizeof(all), "%s%s", TWO_NICS, rows[i].text);
 		conf = read_good(all);
 		weight = conf->switches[0].fabric.queues[7].weight;
+		cr_expect(conf_trim_text(&conf->switches[0], text, sizeof(text)));
+		cr_expect_str_eq(text, rows[i].told, "row %zu: %s", i, text);
 		cr_expect(fabs(weight - rows[i].want * bound) < 1e-9, "row %zu: %f", i, weight);
 		conf_free(conf);
 	}
