@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "be.h"
+#include "csum.h"
 #include "hdr.h"
 
 #define FRAME_MIN 60
@@ -64,15 +65,9 @@ icmp6_sum(const uint8_t *ip, const uint8_t *icmp, uint32_t len)
 {
 	uint32_t sum = len + IP_PROTO_ICMP6;
 
-	for (uint32_t i = 8; i < IPV6_LEN; i += 2)
-		sum += get_be16(ip + i);
-	for (uint32_t i = 0; i + 1 < len; i += 2)
-		sum += get_be16(icmp + i);
-	if (len % 2)
-		sum += (uint32_t)icmp[len - 1] << 8;
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t)~sum;
+	sum = csum_add(sum, ip + 8, 32);
+	sum = csum_add(sum, icmp, len);
+	return (uint16_t)~csum_fold(sum);
 }
 
 /* Options up to the end: false if one has no length or too much of it. */

@@ -14,8 +14,6 @@ static_assert(sizeof(((struct wire_path *)0)->hdr) + BTH_LEN + ATOMIC_ETH_LEN ==
 static void
 init_ipv4(struct wire_path *path, uint8_t *ip, const struct wire_addr *addr)
 {
-	uint32_t sum = 0;
-
 	ip[0] = IPV4_VERSION_IHL;
 	ip[1] = addr->tos & 0xfc;
 	put_be16(ip + 4, addr->ip_id);
@@ -24,9 +22,7 @@ init_ipv4(struct wire_path *path, uint8_t *ip, const struct wire_addr *addr)
 	ip[9] = IP_PROTO_UDP;
 	memcpy(ip + 12, addr->src.b + 12, 4);
 	memcpy(ip + 16, addr->dst.b + 12, 4);
-	for (uint32_t i = 0; i < IPV4_LEN; i += 2)
-		sum += get_be16(ip + i);
-	path->ip_csum = csum_fold(sum);
+	path->ip_csum = csum_fold(csum_add(0, ip, IPV4_LEN));
 }
 
 static void

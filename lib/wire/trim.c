@@ -15,14 +15,6 @@ wire_may_trim(const uint8_t *frame, uint32_t len, uint32_t l3_off, bool ipv6)
 	                           weft_tag(frame + l3_off, ipv6));
 }
 
-static uint32_t
-add_words(uint32_t sum, const uint8_t *p, uint32_t len)
-{
-	for (; len >= 2; len -= 2, p += 2)
-		sum += get_be16(p);
-	return len ? sum + ((uint32_t)p[0] << 8) : sum;
-}
-
 /* Of a datagram that was cut; what stands in its field counts as 0. RFC 768; RFC 8200, 8.1. */
 static uint16_t
 udp_checksum(const uint8_t *l3, bool ipv6)
@@ -30,9 +22,9 @@ udp_checksum(const uint8_t *l3, bool ipv6)
 	const uint8_t *udp = l3 + (ipv6 ? IPV6_LEN : IPV4_LEN);
 	uint32_t sum = IP_PROTO_UDP + WEFT_HEADER_ONLY_UDP_LEN;
 
-	sum = ipv6 ? add_words(sum, l3 + 8, 32) : add_words(sum, l3 + 12, 8);
-	sum = add_words(sum, udp, UDP_LEN - 2);
-	sum = add_words(sum, udp + UDP_LEN, WEFT_HEADER_ONLY_UDP_LEN - UDP_LEN);
+	sum = ipv6 ? csum_add(sum, l3 + 8, 32) : csum_add(sum, l3 + 12, 8);
+	sum = csum_add(sum, udp, UDP_LEN - 2);
+	sum = csum_add(sum, udp + UDP_LEN, WEFT_HEADER_ONLY_UDP_LEN - UDP_LEN);
 	sum = (uint16_t)~csum_fold(sum);
 	return sum ? (uint16_t)sum : 0xffff;
 }

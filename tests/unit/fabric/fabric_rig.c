@@ -87,16 +87,6 @@ rig_copy(struct rig *r, const uint8_t *data, uint32_t len)
 	return p;
 }
 
-static uint16_t
-ip_checksum(const uint8_t *ip)
-{
-	uint32_t sum = 0;
-
-	for (int i = 0; i < IPV4_LEN; i += 2)
-		sum += get_be16(ip + i);
-	return (uint16_t)~csum_fold(sum);
-}
-
 struct pkt *
 rig_udp(struct rig *r, uint8_t dst, uint8_t src, uint8_t tos, uint16_t sport, uint32_t len)
 {
@@ -114,7 +104,7 @@ rig_udp(struct rig *r, uint8_t dst, uint8_t src, uint8_t tos, uint16_t sport, ui
 	ip[9] = IP_PROTO_UDP;
 	put_be32(ip + 12, 0x0a000000u + src);
 	put_be32(ip + 16, 0x0a000000u + dst);
-	put_be16(ip + 10, ip_checksum(ip));
+	put_be16(ip + 10, (uint16_t)~csum_fold(csum_add(0, ip, IPV4_LEN)));
 	put_be16(udp, sport);
 	put_be16(udp + 2, UDP_PORT_ROCE);
 	put_be16(udp + 4, (uint16_t)(len - ETH_LEN - IPV4_LEN));

@@ -9,7 +9,7 @@
 #define AGE_NS UINT64_C(300000000000)
 
 static struct rig
-bench_open(uint16_t nb_ports)
+open_rig(uint16_t nb_ports)
 {
 	struct rig r;
 
@@ -29,7 +29,7 @@ expect_leaves(struct rig *b, const uint32_t want[NB_PORTS], const char *what)
 
 Test(fabric_switch, floods_until_it_has_learned)
 {
-	struct rig b = bench_open(NB_PORTS);
+	struct rig b = open_rig(NB_PORTS);
 
 	rig_receive(&b, 1, rig_frame(&b, 9, 5, 60), 0);
 	cr_expect_eq(switch_next_ns(b.sw), 0);
@@ -44,7 +44,7 @@ Test(fabric_switch, floods_until_it_has_learned)
 
 Test(fabric_switch, a_known_frame_goes_by_pointer_and_a_flooded_one_whole)
 {
-	struct rig b = bench_open(NB_PORTS);
+	struct rig b = open_rig(NB_PORTS);
 	struct pkt *p = rig_frame(&b, 0xff, 5, 1500), *out;
 	uint8_t bytes[1500];
 
@@ -77,7 +77,7 @@ Test(fabric_switch, broadcast_and_multicast_go_everywhere_else)
 		{0x01, 0x00, 0x5e, 0, 0, 1},
 		{0x01, 0x80, 0xc2, 0x00, 0x00, 0x10},
 	};
-	struct rig b = bench_open(NB_PORTS);
+	struct rig b = open_rig(NB_PORTS);
 
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
 		struct pkt *p = rig_frame(&b, 0, 5, 60);
@@ -102,7 +102,7 @@ Test(fabric_switch, never_forwards_pause_frames_or_reserved_groups)
 		{{0x01, 0x80, 0xc2, 0x00, 0x00, 0x0e}, {0x88, 0xcc}, "LLDP"},
 		{{0x01, 0x80, 0xc2, 0x00, 0x00, 0x0f}, {0x08, 0x00}, "the last reserved one"},
 	};
-	struct rig b = bench_open(NB_PORTS);
+	struct rig b = open_rig(NB_PORTS);
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct pkt *p = rig_frame(&b, 0, 5, 60);
@@ -120,7 +120,7 @@ Test(fabric_switch, never_forwards_pause_frames_or_reserved_groups)
 
 Test(fabric_switch, filters_what_would_go_back)
 {
-	struct rig b = bench_open(NB_PORTS);
+	struct rig b = open_rig(NB_PORTS);
 
 	rig_receive(&b, 1, rig_frame(&b, 0xff, 5, 60), 0);
 	expect_leaves(&b, (uint32_t[]){1, 0, 1, 1}, "learn");
@@ -132,7 +132,7 @@ Test(fabric_switch, filters_what_would_go_back)
 
 Test(fabric_switch, follows_a_host_that_moves_even_within_a_burst)
 {
-	struct rig b = bench_open(NB_PORTS);
+	struct rig b = open_rig(NB_PORTS);
 	struct pkt *burst[3];
 
 	rig_receive(&b, 1, rig_frame(&b, 0xff, 5, 60), 0);
@@ -152,7 +152,7 @@ Test(fabric_switch, follows_a_host_that_moves_even_within_a_burst)
 
 Test(fabric_switch, forgets_after_the_age)
 {
-	struct rig b = bench_open(NB_PORTS);
+	struct rig b = open_rig(NB_PORTS);
 
 	rig_receive(&b, 1, rig_frame(&b, 0xff, 5, 60), 0);
 	expect_leaves(&b, (uint32_t[]){1, 0, 1, 1}, "learn");
@@ -165,7 +165,7 @@ Test(fabric_switch, forgets_after_the_age)
 
 Test(fabric_switch, a_zero_or_group_source_is_forwarded_and_not_learned)
 {
-	struct rig b = bench_open(NB_PORTS);
+	struct rig b = open_rig(NB_PORTS);
 	struct pkt *p = rig_frame(&b, 9, 0, 60);
 
 	memset(p->data + 6, 0, 6);
@@ -184,7 +184,7 @@ Test(fabric_switch, a_zero_or_group_source_is_forwarded_and_not_learned)
 
 Test(fabric_switch, survives_frames_of_any_length)
 {
-	struct rig b = bench_open(NB_PORTS);
+	struct rig b = open_rig(NB_PORTS);
 
 	for (uint32_t len = 0; len < 20; len++) {
 		struct pkt *p = rig_frame(&b, 9, 5, 20);
@@ -233,7 +233,7 @@ Test(fabric_switch, bounds_a_queue_in_bytes_and_all_of_them_in_frames)
 
 Test(fabric_switch, an_empty_pool_costs_copies_and_counts_them)
 {
-	struct rig b = bench_open(NB_PORTS);
+	struct rig b = open_rig(NB_PORTS);
 	struct pkt *p = rig_frame(&b, 0xff, 5, 60), *rest[256];
 
 	cr_assert_eq(b.pool->alloc(b.pool, rest, 256 - 2), 256 - 2);
@@ -246,7 +246,7 @@ Test(fabric_switch, an_empty_pool_costs_copies_and_counts_them)
 
 Test(fabric_switch, counts_frames_and_bytes_of_each_port)
 {
-	struct rig b = bench_open(2);
+	struct rig b = open_rig(2);
 
 	rig_receive(&b, 0, rig_frame(&b, 9, 5, 100), 0);
 	rig_receive(&b, 0, rig_frame(&b, 9, 5, 200), 0);
@@ -260,19 +260,19 @@ Test(fabric_switch, counts_frames_and_bytes_of_each_port)
 
 Test(fabric_switch, frees_at_the_end_what_is_still_queued_and_lives_with_one_port)
 {
-	struct rig b = bench_open(1);
+	struct rig b = open_rig(1);
 
 	rig_receive(&b, 0, rig_frame(&b, 0xff, 5, 60), 0);
 	cr_expect_eq(rig_drain(&b, 0, 0), 0);
 	rig_close(&b);
-	b = bench_open(NB_PORTS);
+	b = open_rig(NB_PORTS);
 	rig_receive(&b, 0, rig_frame(&b, 0xff, 5, 60), 0);
 	rig_close(&b);
 }
 
 Test(fabric_switch, a_frame_that_came_in_beside_the_flood_tree_is_neither_flooded_nor_learned)
 {
-	struct rig b = bench_open(NB_PORTS);
+	struct rig b = open_rig(NB_PORTS);
 
 	switch_set_flood(b.sw, 3, false);
 	rig_receive(&b, 0, rig_frame(&b, RIG_BROADCAST, 5, 60), 0);
@@ -300,7 +300,7 @@ Test(fabric_switch, a_port_that_must_not_flood_is_never_on_the_tree)
 
 Test(fabric_switch, a_link_that_goes_down_loses_its_frames_and_addresses)
 {
-	struct rig b = bench_open(NB_PORTS);
+	struct rig b = open_rig(NB_PORTS);
 
 	rig_learn(&b, 3);
 	rig_receive(&b, 0, rig_frame(&b, 2, 1, 60), 0);
