@@ -102,6 +102,15 @@ pause_receive(struct pause *p, uint32_t cls, uint64_t for_ns, uint64_t now_ns)
 }
 
 void
+pause_receive_frame(struct pause *p, uint8_t classes, const uint16_t quanta[PAUSE_CLASSES],
+                    uint64_t rate_bps, uint64_t now_ns)
+{
+	for (uint32_t cls = 0; cls < PAUSE_CLASSES; cls++)
+		if (classes >> cls & 1)
+			pause_receive(p, cls, pause_quanta_ns(quanta[cls], rate_bps), now_ns);
+}
+
+void
 pause_clear(struct pause *p, uint64_t now_ns)
 {
 	for (uint32_t held = p->held; held; held &= held - 1)

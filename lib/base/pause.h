@@ -81,6 +81,10 @@ void pause_init(struct pause *p, struct pause_stats *stats, uint64_t watchdog_ns
  */
 void pause_receive(struct pause *p, uint32_t cls, uint64_t for_ns, uint64_t now_ns);
 
+/** The same of all classes that a frame names, by bit, each for so many quanta. rate_bps > 0. */
+void pause_receive_frame(struct pause *p, uint8_t classes, const uint16_t quanta[PAUSE_CLASSES],
+                         uint64_t rate_bps, uint64_t now_ns);
+
 /** Let all classes go at once, the broken ones too: the link went down. */
 void pause_clear(struct pause *p, uint64_t now_ns);
 

@@ -91,10 +91,6 @@ pfc_receive(struct fabric_switch *sw, struct switch_port *port, const struct pkt
 
 	if (!wire_parse_pfc(p->data, p->len, &pfc))
 		return;
-	pfc.classes &= sw->conf.lossless;
-	for (uint8_t cls = 0; cls < QUEUES_NB; cls++)
-		if (pfc.classes >> cls & 1)
-			pause_receive(&port->pause, cls,
-			              pause_quanta_ns(pfc.time_quanta[cls], rate_bps(port)),
-			              now_ns);
+	pause_receive_frame(&port->pause, pfc.classes & sw->conf.lossless, pfc.time_quanta,
+	                    rate_bps(port), now_ns);
 }

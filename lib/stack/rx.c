@@ -154,7 +154,6 @@ static void
 rx_pfc(struct nic *nic, const struct pkt *p, uint64_t now_ns)
 {
 	struct wire_pfc pfc;
-
 	bool is_for_us = !memcmp(p->data, wire_pause_group, sizeof(wire_pause_group)) ||
 	                 !memcmp(p->data, nic->self.mac, sizeof(nic->self.mac));
 
@@ -162,11 +161,8 @@ rx_pfc(struct nic *nic, const struct pkt *p, uint64_t now_ns)
 		nic_drop(nic, DROP_NOT_ROCE);
 		return;
 	}
-	for (uint32_t i = 0; i < PAUSE_CLASSES; i++)
-		if (pfc.classes >> i & 1)
-			pause_receive(&nic->pause, i,
-			              pause_quanta_ns(pfc.time_quanta[i], nic->conf.line_rate_bps),
-			              now_ns);
+	pause_receive_frame(&nic->pause, pfc.classes, pfc.time_quanta, nic->conf.line_rate_bps,
+	                    now_ns);
 }
 
 /* Everything but RoCE; those packets are judged in a second pass. */
