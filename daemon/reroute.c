@@ -21,14 +21,19 @@ static_assert(CONF_MAX_ROUTES <= SWITCH_ROUTES_MAX &&
                       CONF_MAX_NICS * CONF_MAX_IPS + CONF_MAX_REMOTES <= SWITCH_ROUTES_MAX,
               "a switch has room for all that a conf can say");
 
+/* @param away  of the ports, those that keep their place only. */
 static void
-set_route(struct routes *routes, struct ip_prefix prefix, uint64_t ports)
+set_route(struct routes *routes, struct ip_prefix prefix, uint64_t ports, uint64_t away)
 {
 	struct route route = {.prefix = prefix};
 	int err;
 
-	for (; ports; ports &= ports - 1)
-		route.ports[route.nb_ports++] = (uint16_t)__builtin_ctzll(ports);
+	for (; ports; ports &= ports - 1) {
+		uint64_t port = (uint64_t)__builtin_ctzll(ports);
+
+		route.away |= (away >> port & 1) << route.nb_ports;
+		route.ports[route.nb_ports++] = (uint16_t)port;
+	}
 	err = routes_set(routes, &route);
 	assert(err == 0);
 }
@@ -37,7 +42,7 @@ static void
 set_conf_routes(const struct conf_switch *c, struct routes *routes)
 {
 	for (uint32_t i = 0; i < c->nb_routes; i++)
-		set_route(routes, c->routes[i].prefix, c->routes[i].ports);
+		set_route(routes, c->routes[i].prefix, c->routes[i].ports, 0);
 }
 
 static void
@@ -52,10 +57,10 @@ set_routes(struct reroute *rr, uint32_t s)
 	for (uint32_t i = 0; i < nb_routes; i++) {
 		struct ip_prefix prefix;
 		uint64_t ports = topo_route(rr->topo, s, i, &prefix);
+		uint64_t all = ports | rr->all_up[(size_t)s * nb_routes + i];
 
 		if (ports)
-			set_route(routes, prefix,
-			          ports | (rr->all_up[(size_t)s * nb_routes + i] & rr->down[s]));
+			set_route(routes, prefix, all, all & ~ports);
 	}
 }
 

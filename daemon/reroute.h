@@ -12,8 +12,8 @@
  *
  * A switch whose conf has a `route` has these and no others; in such a fabric prefixes do not
  * follow links, or the next way to a host might lead over a route that leads back. In a group of
- * ports, one whose own link is down keeps its place, so that a load balancer moves only the flows
- * that went by it; one that no longer leads to the prefix leaves the group.
+ * ports, one that no longer leads to the prefix keeps its place, whichever link of its way is down,
+ * so that a load balancer moves only the flows that went by it.
  *
  * Cost of a change, all on the worker: 1 ms with 16 switches, 256 links and 1,056 prefixes.
  */

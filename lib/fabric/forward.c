@@ -132,7 +132,8 @@ find_route(struct fabric_switch *sw, struct way *way, const struct frame *f, con
 
 /*
  * What a group's ports are like now. Mostly they stand in a row and are as they stand there; a copy
- * is for those that do not, and where some class is paused.
+ * is for those that do not, and where some class is paused or some link behind the next one is
+ * down.
  */
 static const struct lb_hop *
 hops_of(const struct fabric_switch *sw, const struct route *route, uint8_t class,
@@ -140,12 +141,13 @@ hops_of(const struct fabric_switch *sw, const struct route *route, uint8_t class
 {
 	uint16_t first = route->ports[0], n = route->nb_ports;
 
-	if (route->in_a_row && !sw->conf.lossless)
+	if (route->in_a_row && !route->away && !sw->conf.lossless)
 		return &sw->hops[first];
 	for (uint16_t i = 0; i < n; i++) {
 		const struct switch_port *port = &sw->ports[route->ports[i]];
 
 		copies[i] = sw->hops[route->ports[i]];
+		copies[i].up &= !(route->away >> i & 1);
 		copies[i].paused = port->pause.held >> class & 1;
 	}
 	return copies;

@@ -2,6 +2,7 @@
 #ifndef WEFT_ROUTES_H
 #define WEFT_ROUTES_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,7 +26,12 @@ struct route {
 	uint16_t nb_ports;       /**< at least 1 */
 	bool in_a_row;           /**< set by routes_set: ports[i] = ports[0] + i */
 	uint16_t ports[ROUTE_PORTS_MAX];
+	/** Bit i: ports[i] keeps its place and does not lead there now, as if its link were down.
+	 */
+	uint64_t away;
 };
+
+static_assert(ROUTE_PORTS_MAX <= 64, "a set of a route's ports is a word");
 
 struct routes;
 

@@ -300,21 +300,27 @@ Test(reroute, flows_of_other_links_stay_where_they_are)
 		"[nic n1]\nport = ring:h1\nip = 10.0.0.2\n";
 	uint8_t before[64], while_down[64], after[64];
 	struct fabric f;
-	uint32_t nb_moved = 0;
 
 	open_fabric(&f, read_good(text));
 	look_at_flows(&f, before);
-	tell_link(&f, "leaf0", 2, false);
-	look_at_flows(&f, while_down);
-	tell_link(&f, "leaf0", 2, true);
-	look_at_flows(&f, after);
-	for (int i = 0; i < 64; i++) {
-		cr_expect(while_down[i] != 2 && while_down[i] != 0);
-		cr_expect(before[i] == 2 || before[i] == while_down[i], "flow %d moved", i);
-		cr_expect_eq(before[i], after[i], "flow %d came back", i);
-		nb_moved += before[i] == 2;
+	/* The link at the leaf, and then the one behind the same spine. */
+	for (int far = 0; far < 2; far++) {
+		const char *leaf = far ? "leaf1" : "leaf0";
+		uint32_t nb_moved = 0;
+
+		tell_link(&f, leaf, 2, false);
+		look_at_flows(&f, while_down);
+		tell_link(&f, leaf, 2, true);
+		look_at_flows(&f, after);
+		for (int i = 0; i < 64; i++) {
+			cr_expect(while_down[i] != 2 && while_down[i] != 0);
+			cr_expect(before[i] == 2 || before[i] == while_down[i], "%s: flow %d moved",
+			          leaf, i);
+			cr_expect_eq(before[i], after[i], "%s: flow %d came back", leaf, i);
+			nb_moved += before[i] == 2;
+		}
+		cr_expect(nb_moved > 0);
 	}
-	cr_expect(nb_moved > 0);
 	close_fabric(&f);
 }
 
