@@ -32,7 +32,10 @@ struct lb_hop {
 	uint32_t queue_bytes; /**< waiting at this egress, in all queues */
 };
 
-/** What a choice may look at. */
+/**
+ * What a choice may look at. Of switches so far: flow_hash, len_bytes, in_port and queue; the rest
+ * is for engines that hear of congestion elsewhere (ARN), and zero until there is one.
+ */
 struct lb_pkt {
 	uint64_t psn;       /**< host: unwrapped; switch: 24 bits as on the wire */
 	uint32_t flow_hash; /**< five-tuple, salted per device */
@@ -44,7 +47,10 @@ struct lb_pkt {
 	bool adapted;       /**< switch: ToS bit 4, already moved by AFI */
 };
 
-/** The choice. Preset: zero; queue and adapted as in the packet. */
+/**
+ * The choice. Preset: zero; queue and adapted as in the packet. Switches take only the hop, and
+ * call neither on_queue nor on_notice, until there is an engine that has them.
+ */
 struct lb_choice {
 	uint16_t hop;          /**< index into hops[] */
 	uint16_t udp_sport;    /**< host */

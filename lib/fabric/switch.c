@@ -130,7 +130,8 @@ switch_create(const struct switch_conf *conf, struct pkt_pool *pool)
 		switch_destroy(sw);
 		return NULL;
 	}
-	sw->conf.ports = NULL; /* the caller's */
+	sw->conf.ports = NULL; /* the caller's, both */
+	sw->conf.lb_params = NULL;
 	return sw;
 }
 

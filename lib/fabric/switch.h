@@ -88,7 +88,7 @@ struct switch_conf {
 	uint8_t mac[6];          /**< source of pause frames */
 	uint16_t id;             /**< for path ids of telemetry and dice: any, best unique */
 	const struct lb_ops *lb; /**< where = LB_SWITCH */
-	const void *lb_params;
+	const void *lb_params;   /**< switch_create reads them, and nobody later */
 };
 
 /** Everything at its default, one class for each queue, no feature on; ports is NULL. */
@@ -186,7 +186,10 @@ void switch_destroy(struct fabric_switch *sw);
 /** The static prefixes of a switch: to be filled, also while it runs, on its thread. */
 struct routes *switch_routes(struct fabric_switch *sw);
 
-/** Whether a port is part of the flood tree; at first all are that may be. */
+/**
+ * Whether a port is part of the flood tree; at first all are that may be, and one whose params say
+ * no never is. A change makes the switch forget all addresses.
+ */
 void switch_set_flood(struct fabric_switch *sw, uint16_t port, bool floods);
 bool switch_floods(const struct fabric_switch *sw, uint16_t port);
 
@@ -208,6 +211,10 @@ void switch_tick(struct fabric_switch *sw, uint64_t now_ns);
 uint64_t switch_next_ns(const struct fabric_switch *sw);
 
 uint16_t switch_nb_ports(const struct fabric_switch *sw);
+
+/* What it counts: on its thread; of each port by switch_port_stat_descs and so on. */
+
+/** The switch's own, and as old as it: they only grow. */
 const struct switch_port_stats *switch_port_stats(const struct fabric_switch *sw, uint16_t port);
 void switch_port_levels(const struct fabric_switch *sw, uint16_t port,
                         struct switch_port_levels *levels);

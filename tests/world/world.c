@@ -212,6 +212,6 @@ world_pause(struct world *w, int side, uint8_t classes, uint16_t quanta)
 	for (int i = 0; i < 8; i++)
 		pfc.time_quanta[i] = quanta;
 	wire_build_pfc(pkt->data, smac, &pfc);
-	pkt->len = 60;
+	pkt->len = WIRE_PFC_LEN;
 	stack_rx(w->nic[side], &pkt, 1, w->now_ns);
 }
