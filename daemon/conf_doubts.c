@@ -158,9 +158,6 @@ check_packets(struct conf_reader *r)
 
 /* ---- both ends of a ring ---- */
 
-/* Units of pauses are those of a link of this rate at least. Source: pfc.c. */
-#define PAUSE_RATE_BPS UINT64_C(100000000000)
-
 static void
 check_ring(struct conf_reader *r, const struct conf_nic *nic, const struct conf_switch *sw,
            uint32_t port)
@@ -176,8 +173,8 @@ check_ring(struct conf_reader *r, const struct conf_nic *nic, const struct conf_
 			"[switch %s]: mtu = %u has no room for the path MTU of [nic %s] at %s, %u: "
 			"its frames pass within this process, and are dropped at the next one",
 			sw->name, sw->num.mtu, nic->name, ring, conf_path_mtu(nic->num.mtu));
-	if (rate_bps < PAUSE_RATE_BPS)
-		rate_bps = PAUSE_RATE_BPS;
+	if (rate_bps < SWITCH_PAUSE_RATE_BPS)
+		rate_bps = SWITCH_PAUSE_RATE_BPS;
 	if (sw->fabric.lossless && nic->pfc && nic->num.rate_bps > rate_bps)
 		conf_warning(
 			r, conf_line_of(r, &nic->num, "rate"),

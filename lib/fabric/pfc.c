@@ -11,13 +11,11 @@
 
 /* The longest that can be told. */
 #define PAUSE_QUANTA 0xffff
-/* A link without a rate counts as one of this: a NIC's default. */
-#define RATE_DEFAULT_BPS UINT64_C(100000000000)
 
 static uint64_t
 rate_bps(const struct switch_port *port)
 {
-	return port->params.rate_bps ? port->params.rate_bps : RATE_DEFAULT_BPS;
+	return port->params.rate_bps ? port->params.rate_bps : SWITCH_PAUSE_RATE_BPS;
 }
 
 /*
@@ -30,8 +28,8 @@ refresh_after_ns(const struct switch_port *port)
 	uint64_t rate = rate_bps(port), half_ns, least_ns;
 
 	least_ns = 64 * (WIRE_PFC_LEN + port->params.overhead_bytes) * UINT64_C(8000000000) / rate;
-	if (rate < RATE_DEFAULT_BPS)
-		rate = RATE_DEFAULT_BPS;
+	if (rate < SWITCH_PAUSE_RATE_BPS)
+		rate = SWITCH_PAUSE_RATE_BPS;
 	half_ns = pause_quanta_ns(PAUSE_QUANTA, rate) / 2;
 	return half_ns > least_ns ? half_ns : least_ns;
 }

@@ -180,6 +180,12 @@ struct fabric_switch *switch_create(const struct switch_conf *conf, struct pkt_p
 /** Frees the frames that are still held. NULL does nothing. */
 void switch_destroy(struct fabric_switch *sw);
 
+/**
+ * A link without a rate counts as one of this, for pauses; and they are told in time for a peer
+ * that counts in times of this one. Our choice: a NIC's default.
+ */
+#define SWITCH_PAUSE_RATE_BPS UINT64_C(100000000000)
+
 /** Most static prefixes of one switch. Our choice: a fat tree's hosts. */
 #define SWITCH_ROUTES_MAX 4096
 
