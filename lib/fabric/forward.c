@@ -98,6 +98,11 @@ bridge(struct fabric_switch *sw, struct way *way, const struct frame *f, struct 
 		pkt_free(&p, 1);
 		return;
 	}
+	if (sw->has_new_tree) {
+		fib_forget_all(sw->fib);
+		way->src = way->dst = 0;
+		sw->has_new_tree = false;
+	}
 	learn(sw, way, f, p->in_port, now_ns);
 	if (f->dst_mac != way->dst || f->dst_mac == 0) {
 		way->dst = f->dst_mac;

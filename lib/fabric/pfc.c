@@ -9,6 +9,8 @@
  * again before it ends by itself.
  */
 
+/* Without a packet for it, a frame waits so long before it is tried again. Our choice. */
+#define NO_BUFFER_NS 10000
 /* The longest that can be told. */
 #define PAUSE_QUANTA 0xffff
 
@@ -61,6 +63,7 @@ tell(struct switch_port *port, uint64_t now_ns)
 			port->stats.tx_resume[cls]++;
 	}
 	port->news = 0;
+	port->news_ns = 0;
 	port->refresh_ns = now_ns + refresh_after_ns(port);
 }
 
@@ -70,8 +73,10 @@ pfc_frame(struct fabric_switch *sw, struct switch_port *port, uint64_t now_ns)
 	struct wire_pfc pfc = {.classes = port->news | port->asked};
 	struct pkt *p;
 
-	if (sw->pool->alloc(sw->pool, &p, 1) == 0)
+	if (sw->pool->alloc(sw->pool, &p, 1) == 0) {
+		port->refresh_ns = port->news_ns = now_ns + NO_BUFFER_NS;
 		return NULL;
+	}
 	tell(port, now_ns);
 	for (int i = 0; i < QUEUES_NB; i++)
 		pfc.time_quanta[i] = port->asked >> i & 1 ? PAUSE_QUANTA : 0;

@@ -181,7 +181,7 @@ switch_set_flood(struct fabric_switch *sw, uint16_t port, bool floods)
 		return;
 	sw->ports[port].floods = floods;
 	/* Addresses were learned along the tree, which is another now. */
-	fib_forget_all(sw->fib);
+	sw->has_new_tree = true;
 }
 
 bool

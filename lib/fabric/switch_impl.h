@@ -39,6 +39,7 @@ struct switch_port {
 	struct pause pause;  /* what the peer asks of us */
 	uint8_t asked;       /* classes that the peer was told to pause */
 	uint8_t news;        /* classes whose state it was not told yet */
+	uint64_t news_ns;    /* when that can be told; 0 = at once */
 	uint64_t refresh_ns; /* when it must be told again */
 
 	struct switch_port_stats stats;
@@ -49,6 +50,7 @@ struct fabric_switch {
 	struct pkt_pool *pool;
 	struct fib *fib;
 	struct routes *routes;
+	bool has_new_tree; /* what was learned along the old one is to be forgotten */
 	struct buffer buffer;
 	struct mark marks[QUEUES_NB];
 	uint64_t tbo_bytes;  /* telemetry is flagged above */
@@ -80,7 +82,7 @@ pfc_next_ns(const struct switch_port *port)
 {
 	if (!(port->news | port->asked) || !port->is_up)
 		return NEVER_NS;
-	return port->news ? 0 : port->refresh_ns;
+	return port->news ? port->news_ns : port->refresh_ns;
 }
 /* The frame that tells it; NULL without memory. */
 struct pkt *pfc_frame(struct fabric_switch *sw, struct switch_port *port, uint64_t now_ns);

@@ -308,3 +308,25 @@ Test(pfc, a_class_that_is_paused_for_ever_leaves_room_for_others)
 	}
 	rig_close(&rig);
 }
+
+/* Neither is the pause forgotten, nor does a driver turn without end until a packet comes home. */
+Test(pfc, without_a_packet_for_it_a_pause_is_tried_again_soon)
+{
+	struct pkt *rest[1024];
+	struct wire_pfc pfc;
+	uint32_t nb = 0;
+
+	begin(100000 + 4 * 20000, 20000);
+	rig_receive(&rig, 1, rig_pause(&rig, 1 << CLASS, 0xffff), 1000);
+	for (int i = 0; i < 15; i++)
+		send(0, TOS, 1000, 1000);
+	while (rig.pool->alloc(rig.pool, &rest[nb], 1) == 1)
+		nb++;
+	cr_expect_not(take_pause(0, 1000, &pfc));
+	cr_expect_gt(switch_next_ns(rig.sw), 1000);
+	cr_expect_leq(switch_next_ns(rig.sw), 20000);
+	pkt_free(rest, nb);
+	cr_expect(take_pause(0, 20000, &pfc));
+	cr_expect_eq(pfc.time_quanta[CLASS], 0xffff);
+	rig_close(&rig);
+}
