@@ -144,7 +144,7 @@ struct conf_switch {
 	struct conf_route routes[CONF_MAX_ROUTES];
 	uint32_t nb_routes;
 	struct conf_switch_numbers num;
-	uint32_t line, lb_line, trim_line, lossless_line;
+	uint32_t line, lb_line, trim_line, lossless_line, int_line;
 };
 
 /** Keys of [daemon] that are numbers. */

@@ -150,8 +150,12 @@ tell_mistake(struct conf_reader *r, const struct conf_switch *sw, const struct s
 			conf_error(r, line, "[switch %s]: %s", sw->name, m->why);
 		break;
 	case SWITCH_PORT:
-		conf_error(r, conf_port_line(r, sw, m->index, m->key), "[switch %s]: port %s: %s",
-		           sw->name, conf_port_text(&sw->ports[m->index], port), m->why);
+		line = conf_port_line(r, sw, m->index, m->key);
+		/* Said nowhere, and asked for by this. */
+		if (line == sw->line && sw->int_line)
+			line = sw->int_line;
+		conf_error(r, line, "[switch %s]: port %s: %s", sw->name,
+		           conf_port_text(&sw->ports[m->index], port), m->why);
 		break;
 	}
 }

@@ -124,7 +124,7 @@ static const struct conf_key switch_keys[] = {
 	{"pcp_map", read_map, MEMBER(fabric.class_of_pcp), 7, .is_list = true},
 	{"pfc", read_pfc, .is_list = true, .line_offset = MEMBER(lossless_line)},
 	{"trim_queue", read_trim_queue, .line_offset = MEMBER(trim_line)},
-	{"int", conf_read_yes_no, MEMBER(fabric.has_int)},
+	{"int", conf_read_yes_no, MEMBER(fabric.has_int), .line_offset = MEMBER(int_line)},
 	{NULL},
 };
 

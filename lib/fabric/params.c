@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -233,5 +234,6 @@ switch_conf_check(const struct switch_conf *conf,
 		            "telemetry knows links of 1, 2.5, 5, 10, 25, 40, 50, 100, 200, 400, "
 		            "800 and 1600 Gb/s: set its rate",
 		            &next);
+	assert(next <= mistakes + SWITCH_MISTAKES_MAX);
 	return (uint32_t)(next - mistakes);
 }

@@ -72,12 +72,26 @@ Test(conf_switch, mistakes_are_told_with_line_and_what_is_known)
 	         "all is marked\n"
 	         ":12: [queue s/3]: ecn_kmin = 1024, and ecn_kmax is missing: the bytes above "
 	         "which all is marked\n"},
-		{"int = yes\n",
-	         ":7: [switch s]: port ring:a: telemetry knows links of 1, 2.5, 5, 10, 25, 40, 50, "
-	         "100, 200, 400, 800 and 1600 Gb/s: set its rate\n"},
+		{"int = yes\n", ":10: [switch s]: port ring:a: telemetry knows links of 1, 2.5, 5, "
+	                        "10, 25, 40, 50, "
+	                        "100, 200, 400, 800 and 1600 Gb/s: set its rate\n"},
 		{"rate = 1000\n", ":10: [switch s]: port ring:a: rate is less than 1 Mb/s\n"},
 		{"rate = 1G\n[port ring:b]\nrate = 1000\n",
 	         ":12: [switch s]: port ring:b: rate is less than 1 Mb/s\n"},
+		/* All at a time. */
+		{"pfc = 3\ntrim_queue = 3\nint = yes\nbuffer = 64K\n[queue s/0]\necn_kmin = 1K\n"
+	         "[port ring:a]\nrate = 1000\n",
+	         ":15: [queue s/0]: ecn_kmin = 1024, and ecn_kmax is missing: the bytes above "
+	         "which "
+	         "all is marked\n"
+	         ":13: [switch s]: reserve and headroom of all ports take 1114112 bytes: no part "
+	         "of "
+	         "buffer = 65536 is left to share\n"
+	         ":11: [switch s]: queue 3 cannot be lossless and for header-only packets\n"
+	         ":17: [switch s]: port ring:a: rate is less than 1 Mb/s\n"
+	         ":12: [switch s]: port ring:b: telemetry knows links of 1, 2.5, 5, 10, 25, 40, "
+	         "50, "
+	         "100, 200, 400, 800 and 1600 Gb/s: set its rate\n"},
 		{"pfc = 3\ntrim_queue = 3\n",
 	         ":11: [switch s]: queue 3 cannot be lossless and for header-only packets\n"},
 		{"buffer = 64K\nreserve = 4K\n",
