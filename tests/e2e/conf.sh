@@ -104,7 +104,7 @@ mistake "a port that a route does not know" 3 "'ring:b'.*nearest: 'ring:a'" <<CO
 ports = ring:a
 route = 10.77.0.0/16 ring:b
 CONF
-mistake "what a switch cannot do" 1 'telemetry knows links of' <<CONF
+mistake "what a switch cannot do" 3 'telemetry knows links of' <<CONF
 [switch sw0]
 ports = link:a
 int = yes
