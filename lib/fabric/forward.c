@@ -221,6 +221,15 @@ forward(struct fabric_switch *sw, struct way *way, struct pkt *p, uint64_t now_n
 		bridge(sw, way, &f, p, now_ns);
 }
 
+/* Those of the weft framing end in the next cache line. */
+static void
+prefetch_headers(const struct fabric_switch *sw, const uint8_t *data)
+{
+	__builtin_prefetch(data);
+	if (sw->looks_at_weft)
+		__builtin_prefetch(data + 64);
+}
+
 void
 switch_receive(struct fabric_switch *sw, uint16_t in_port, struct pkt **pkts, uint32_t n,
                uint64_t now_ns)
@@ -234,7 +243,7 @@ switch_receive(struct fabric_switch *sw, uint16_t in_port, struct pkt **pkts, ui
 		__builtin_prefetch(pkts[i]);
 	for (uint32_t i = 0; i < n; i++) {
 		if (i + 1 < n)
-			__builtin_prefetch(pkts[i + 1]->data);
+			prefetch_headers(sw, pkts[i + 1]->data);
 		pkts[i]->in_port = in_port;
 		forward(sw, &way, pkts[i], now_ns);
 	}
