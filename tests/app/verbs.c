@@ -40,6 +40,44 @@ verbs_to_rts(struct ibv_qp *qp, struct ibv_qp_attr attr)
 	}
 }
 
+struct ibv_qp *
+verbs_rc_qp(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t depth)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = {depth, 1, 1, 1, 0},
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_qp *qp = ibv_create_qp(pd, &init);
+
+	must(qp);
+	return qp;
+}
+
+void
+verbs_connect_rc(struct ibv_qp *qp, uint32_t peer_qpn, const union ibv_gid *peer_gid,
+                 uint8_t gid_idx, uint8_t timeout)
+{
+	const struct ibv_qp_attr attr = {
+		.port_num = 1,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
+		.path_mtu = IBV_MTU_4096,
+		.dest_qp_num = peer_qpn,
+		.max_rd_atomic = 1,
+		.max_dest_rd_atomic = 1,
+		.min_rnr_timer = 12,
+		.timeout = timeout,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.ah_attr = {.is_global = 1,
+	                    .port_num = 1,
+	                    .grh = {.dgid = *peer_gid, .sgid_index = gid_idx, .hop_limit = 64}},
+	};
+
+	verbs_to_rts(qp, attr);
+}
+
 struct ibv_wc
 verbs_good(struct ibv_wc wc)
 {

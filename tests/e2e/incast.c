@@ -16,6 +16,7 @@
 #define NB_PIECES (BYTES / PIECE)
 #define DEPTH 4
 #define GID_INDEX 1 /* the first address of the conf */
+#define TIMEOUT 14  /* 67 ms */
 #define MAX_SOURCES 31
 
 struct side {
@@ -44,43 +45,6 @@ open_side(struct side *s, const char *device, void *buffer, size_t bytes)
 	must(s->pd && s->cq);
 	s->mr = ibv_reg_mr(s->pd, buffer, bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	must(s->mr);
-}
-
-static struct ibv_qp *
-make_qp(const struct side *s)
-{
-	struct ibv_qp_init_attr init = {
-		.send_cq = s->cq,
-		.recv_cq = s->cq,
-		.cap = {DEPTH, 1, 1, 1, 0},
-		.qp_type = IBV_QPT_RC,
-	};
-	struct ibv_qp *qp = ibv_create_qp(s->pd, &init);
-
-	must(qp);
-	return qp;
-}
-
-static void
-connect_qp(struct ibv_qp *qp, const struct ibv_qp *peer, const union ibv_gid *gid)
-{
-	const struct ibv_qp_attr attr = {
-		.port_num = 1,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
-		.path_mtu = IBV_MTU_4096,
-		.dest_qp_num = peer->qp_num,
-		.max_rd_atomic = 1,
-		.max_dest_rd_atomic = 1,
-		.min_rnr_timer = 12,
-		.timeout = 14,
-		.retry_cnt = 7,
-		.rnr_retry = 7,
-		.ah_attr = {.is_global = 1,
-	                    .port_num = 1,
-	                    .grh = {.dgid = *gid, .sgid_index = GID_INDEX, .hop_limit = 64}},
-	};
-
-	verbs_to_rts(qp, attr);
 }
 
 static void
@@ -144,10 +108,10 @@ main(int argc, char **argv)
 		struct source *s = &sources[i];
 
 		open_side(&s->side, argv[2 + i], data, BYTES);
-		s->qp = make_qp(&s->side);
-		s->peer = make_qp(&dst);
-		connect_qp(s->peer, s->qp, &s->side.gid);
-		connect_qp(s->qp, s->peer, &dst.gid);
+		s->qp = verbs_rc_qp(s->side.pd, s->side.cq, DEPTH);
+		s->peer = verbs_rc_qp(dst.pd, dst.cq, DEPTH);
+		verbs_connect_rc(s->peer, s->qp->qp_num, &s->side.gid, GID_INDEX, TIMEOUT);
+		verbs_connect_rc(s->qp, s->peer->qp_num, &dst.gid, GID_INDEX, TIMEOUT);
 	}
 	start = now_s();
 	while (busy) {

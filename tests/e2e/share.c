@@ -16,6 +16,7 @@
 
 #define BUFFER (1u << 20)
 #define GID_INDEX 1 /* the first address of the conf */
+#define TIMEOUT 20  /* 4.3 s */
 #define MAX_QPS 16384
 
 struct side {
@@ -44,43 +45,6 @@ open_side(struct side *s, const char *device)
 	must(s->pd && s->cq);
 	s->mr = ibv_reg_mr(s->pd, buffer, BUFFER, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	must(s->mr);
-}
-
-static struct ibv_qp *
-make_qp(const struct side *s)
-{
-	struct ibv_qp_init_attr init = {
-		.send_cq = s->cq,
-		.recv_cq = s->cq,
-		.cap = {depth, 1, 1, 1, 0},
-		.qp_type = IBV_QPT_RC,
-	};
-	struct ibv_qp *qp = ibv_create_qp(s->pd, &init);
-
-	must(qp);
-	return qp;
-}
-
-static void
-connect_qp(struct ibv_qp *qp, const struct ibv_qp *peer, const union ibv_gid *gid)
-{
-	const struct ibv_qp_attr attr = {
-		.port_num = 1,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
-		.path_mtu = IBV_MTU_4096,
-		.dest_qp_num = peer->qp_num,
-		.max_rd_atomic = 1,
-		.max_dest_rd_atomic = 1,
-		.min_rnr_timer = 12,
-		.timeout = 20,
-		.retry_cnt = 7,
-		.rnr_retry = 7,
-		.ah_attr = {.is_global = 1,
-	                    .port_num = 1,
-	                    .grh = {.dgid = *gid, .sgid_index = GID_INDEX, .hop_limit = 64}},
-	};
-
-	verbs_to_rts(qp, attr);
 }
 
 static void
@@ -153,9 +117,10 @@ main(int argc, char **argv)
 		open_side(&sides[i], argv[1 + i]);
 	for (uint32_t i = 0; i < nb_qps; i++) {
 		for (int k = 0; k < 2; k++)
-			sides[k].qp[i] = make_qp(&sides[k]);
+			sides[k].qp[i] = verbs_rc_qp(sides[k].pd, sides[k].cq, depth);
 		for (int k = 0; k < 2; k++)
-			connect_qp(sides[k].qp[i], sides[!k].qp[i], &sides[!k].gid);
+			verbs_connect_rc(sides[k].qp[i], sides[!k].qp[i]->qp_num, &sides[!k].gid,
+			                 GID_INDEX, TIMEOUT);
 	}
 	puts("ready");
 	fflush(stdout);
