@@ -9,9 +9,8 @@
 /**
  * @file
  * Blocks of a capture file: what Wireshark and tcpdump read, with the direction of each packet and
- * the name of its interface. Times are nanoseconds since 1970. Numbers have this machine's byte
- * order, as the format allows.
- * Source: draft-ietf-opsawg-pcapng.
+ * the name of its interface. Times are nanoseconds since 1970, or of a laboratory since its begin.
+ * Numbers have this machine's byte order, as the format allows. Source: draft-ietf-opsawg-pcapng.
  *
  * DPDK's rte_pcapng (22.11) writes the same, but knows interfaces of ethdev only: it has no call to
  * add another, and takes names and addresses from rte_eth_dev_info_get. Rings and links are none.
