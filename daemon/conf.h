@@ -9,7 +9,7 @@
 
 #include "abi_ctl.h"
 #include "account.h"
-#include "engine.h"
+#include "conf_engine.h"
 #include "fault.h"
 #include "ip_prefix.h"
 #include "nic.h"
@@ -169,21 +169,6 @@ struct conf_daemon {
 
 /** [nic] traffic_class, in struct conf_nic_numbers. */
 extern const struct param_desc conf_traffic_class[];
-
-enum conf_engine_kind {
-	CONF_ENGINE_REL,
-	CONF_ENGINE_CC,
-	CONF_ENGINE_HOST_LB,
-	CONF_ENGINE_SWITCH_LB,
-};
-
-/** Parameters of one engine: those of its section, else its defaults. */
-struct conf_engine {
-	enum conf_engine_kind kind;
-	const struct engine_info *info;
-	void *params;  /**< info->params_size bytes; NULL if it has none */
-	uint32_t line; /**< of its section, 0 = none */
-};
 
 struct conf {
 	struct conf_daemon daemon;

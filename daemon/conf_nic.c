@@ -10,25 +10,6 @@
 /* ---- the five keys that they have in common ---- */
 
 static void
-read_framing(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
-{
-	(void)obj;
-	if (strcmp(value, framing_name(FRAMING_ROCEV2)) != 0)
-		conf_error(r, r->line, "%s '%s': only rocev2 is known", key->name, value);
-}
-
-/* The key's argument is the kind. Every ops struct begins with its info. */
-static void
-read_engine(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
-{
-	struct conf_bind *bind = obj;
-	const struct engine_info *info = conf_engine(r, (enum conf_engine_kind)key->arg, value);
-
-	if (info)
-		memcpy((char *)bind + key->offset, &info, sizeof(info));
-}
-
-static void
 read_fabric(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
 {
 	struct conf_bind *bind = obj;
@@ -48,10 +29,10 @@ read_fabric(struct conf_reader *r, const struct conf_key *key, void *obj, const 
 
 /* clang-format off */
 #define BIND_KEYS                                                                                  \
-	{"framing", read_framing, .line_offset = MEMBER(line)},                                    \
-	{"reliability", read_engine, MEMBER(rel), CONF_ENGINE_REL, .line_offset = MEMBER(line)},   \
-	{"cc", read_engine, MEMBER(cc), CONF_ENGINE_CC, .line_offset = MEMBER(line)},              \
-	{"lb", read_engine, MEMBER(lb), CONF_ENGINE_HOST_LB, .line_offset = MEMBER(line)},         \
+	{"framing", conf_read_framing, .line_offset = MEMBER(line)},                                    \
+	{"reliability", conf_read_engine, MEMBER(rel), CONF_ENGINE_REL, .line_offset = MEMBER(line)},   \
+	{"cc", conf_read_engine, MEMBER(cc), CONF_ENGINE_CC, .line_offset = MEMBER(line)},              \
+	{"lb", conf_read_engine, MEMBER(lb), CONF_ENGINE_HOST_LB, .line_offset = MEMBER(line)},         \
 	{"fabric", read_fabric, .is_list = true, .line_offset = MEMBER(line)}
 /* clang-format on */
 
@@ -147,7 +128,7 @@ begin_nic(struct conf_reader *r, const char *title)
 		return NULL;
 	}
 	if (conf->nb_nics == CONF_MAX_NICS) {
-		conf_too_many(r, &r->told_nics, CONF_MAX_NICS, "NICs");
+		conf_too_many(r, CONF_MAX_NICS, "NICs");
 		return NULL;
 	}
 	nic = &conf->nics[conf->nb_nics];
@@ -184,7 +165,7 @@ begin_peer(struct conf_reader *r, const char *title)
 	struct conf_peer *peer;
 
 	if (conf->nb_peers == CONF_MAX_PEERS) {
-		conf_too_many(r, &r->told_peers, CONF_MAX_PEERS, "peers");
+		conf_too_many(r, CONF_MAX_PEERS, "peers");
 		return NULL;
 	}
 	peer = &conf->peers[conf->nb_peers];

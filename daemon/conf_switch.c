@@ -32,98 +32,20 @@ read_ports(struct conf_reader *r, const struct conf_key *key, void *obj, const c
 	sw->has_ports = true;
 }
 
-static void
-read_lb(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
-{
-	struct conf_switch *sw = obj;
-
-	(void)key;
-	if (conf_engine(r, CONF_ENGINE_SWITCH_LB, value))
-		sw->fabric.lb = lb_find(value, LB_SWITCH);
-}
-
-static void
-read_trust(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
-{
-	struct conf_switch *sw = obj;
-
-	if (strcmp(value, "dscp") == 0)
-		sw->fabric.trust = TRUST_DSCP;
-	else if (strcmp(value, "pcp") == 0)
-		sw->fabric.trust = TRUST_PCP;
-	else
-		conf_error(r, r->line, "%s '%s': known are dscp and pcp", key->name, value);
-}
-
-/* A list of CODE:CLASS; the key's argument is the largest code. */
-static void
-read_map(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
-{
-	uint8_t *class_of = (uint8_t *)obj + key->offset;
-	char text[CONF_LINE_MAX], *rest = NULL;
-
-	snprintf(text, sizeof(text), "%s", value);
-	for (char *word = strtok_r(text, CONF_BETWEEN, &rest); word;
-	     word = strtok_r(NULL, CONF_BETWEEN, &rest)) {
-		char *colon = strchr(word, ':');
-		uint8_t code, class;
-
-		if (colon)
-			*colon = '\0';
-		if (!colon || !conf_small(word, (uint32_t)key->arg, &code) ||
-		    !conf_small(colon + 1, QUEUES_NB - 1, &class)) {
-			conf_error(r, r->line, "%s '%s%s%s': pairs such as 3:5, up to %d:%d",
-			           key->name, word, colon ? ":" : "", colon ? colon + 1 : "",
-			           key->arg, QUEUES_NB - 1);
-			return;
-		}
-		class_of[code] = class;
-	}
-}
-
-static void
-read_pfc(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
-{
-	struct conf_switch *sw = obj;
-	char text[CONF_LINE_MAX], *rest = NULL;
-
-	snprintf(text, sizeof(text), "%s", value);
-	for (char *word = strtok_r(text, CONF_BETWEEN, &rest); word;
-	     word = strtok_r(NULL, CONF_BETWEEN, &rest)) {
-		uint8_t class;
-
-		if (!conf_small(word, QUEUES_NB - 1, &class)) {
-			conf_error(r, r->line, "%s '%s': classes from 0 to %d", key->name, word,
-			           QUEUES_NB - 1);
-			return;
-		}
-		sw->fabric.lossless |= (uint8_t)(1u << class);
-	}
-}
-
-static void
-read_trim_queue(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
-{
-	struct conf_switch *sw = obj;
-
-	if (!conf_small(value, QUEUES_NB - 1, &sw->fabric.trim_queue)) {
-		conf_error(r, r->line, "%s '%s': a queue from 0 to %d", key->name, value,
-		           QUEUES_NB - 1);
-		sw->fabric.trim_queue = QUEUE_NONE;
-	}
-}
-
 #define MEMBER(name) offsetof(struct conf_switch, name)
 
 static const struct conf_key switch_keys[] = {
 	{"ports", read_ports, .is_list = true},
 	{"route", conf_read_route, .is_list = true},
-	{"lb", read_lb, .line_offset = MEMBER(lb_line)},
-	{"trust", read_trust},
-	{"dscp_map", read_map, MEMBER(fabric.class_of_dscp), 63, .is_list = true},
-	{"pcp_map", read_map, MEMBER(fabric.class_of_pcp), 7, .is_list = true},
-	{"pfc", read_pfc, .is_list = true, .line_offset = MEMBER(lossless_line)},
-	{"trim_queue", read_trim_queue, .line_offset = MEMBER(trim_line)},
+	{"lb", conf_read_engine, MEMBER(fabric.lb), CONF_ENGINE_SWITCH_LB,
+         .line_offset = MEMBER(lb_line)},
+	{"trust", conf_read_trust, MEMBER(fabric.trust)},
+	{"dscp_map", conf_read_class_map, MEMBER(fabric.class_of_dscp), 63, .is_list = true},
+	{"pcp_map", conf_read_class_map, MEMBER(fabric.class_of_pcp), 7, .is_list = true},
+	{"pfc", conf_read_lossless, MEMBER(fabric.lossless), .is_list = true,
+         .line_offset = MEMBER(lossless_line)},
+	{"trim_queue", conf_read_trim_queue, MEMBER(fabric.trim_queue),
+         .line_offset = MEMBER(trim_line)},
 	{"int", conf_read_yes_no, MEMBER(fabric.has_int), .line_offset = MEMBER(int_line)},
 	{NULL},
 };
@@ -162,7 +84,7 @@ begin_switch(struct conf_reader *r, const char *title)
 		return NULL;
 	}
 	if (conf->nb_switches == CONF_MAX_SWITCHES) {
-		conf_too_many(r, &r->told_switches, CONF_MAX_SWITCHES, "switches");
+		conf_too_many(r, CONF_MAX_SWITCHES, "switches");
 		return NULL;
 	}
 	sw = &conf->switches[conf->nb_switches];

@@ -95,9 +95,9 @@ int
 main(void)
 {
 	static struct conf conf;
-	struct conf_reader r = {.conf = &conf, .path = "tables", .errors = stderr};
+	struct conf_reader r;
 
-	if (!conf_defaults(&conf))
+	if (!conf_reader_init(&r, &conf, "tables", stderr))
 		return 1;
 	print_section(&r, &conf_daemon_section, NULL);
 	print_section(&r, &conf_nic_section, "name");

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "bind.h"
-#include "conf_read.h"
+#include "conf_reader.h"
 #include "nearest.h"
 
 /* Engines by name, and the section [engine NAME] with their parameters. */
@@ -51,8 +51,8 @@ conf_engine(struct conf_reader *r, enum conf_engine_kind kind, const char *name)
 	};
 	struct names known = {.nb = 0};
 
-	for (uint32_t i = 0; i < r->conf->nb_engines; i++) {
-		const struct conf_engine *e = &r->conf->engines[i];
+	for (uint32_t i = 0; i < r->nb_engines; i++) {
+		const struct conf_engine *e = &r->engines[i];
 
 		if (e->kind != kind)
 			continue;
@@ -73,8 +73,8 @@ begin_engine(struct conf_reader *r, const char *title)
 	struct conf_engine *found = NULL;
 	struct names known = {.nb = 0};
 
-	for (uint32_t i = 0; i < r->conf->nb_engines; i++) {
-		struct conf_engine *e = &r->conf->engines[i];
+	for (uint32_t i = 0; i < r->nb_engines; i++) {
+		struct conf_engine *e = &r->engines[i];
 
 		add_name(&known, e->info);
 		if (strcmp(e->info->name, title) != 0)
@@ -94,18 +94,33 @@ begin_engine(struct conf_reader *r, const char *title)
 	return found;
 }
 
-const struct conf_section conf_engine_section = {"engine", "NAME", engine_keys, begin_engine};
+const struct conf_section conf_engine_section = {"engine", "NAME", engine_keys, begin_engine,
+                                                 .names_few = true};
+
+/* ---- keys that name one ---- */
+
+void
+conf_read_engine(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
+{
+	/* Every ops struct begins with its info. */
+	const struct engine_info *info = conf_engine(r, (enum conf_engine_kind)key->arg, value);
+
+	if (info)
+		memcpy((char *)obj + key->offset, &info, sizeof(info));
+}
+
+void
+conf_read_framing(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
+{
+	(void)obj;
+	if (strcmp(value, framing_name(FRAMING_ROCEV2)) != 0)
+		conf_error(r, r->line, "%s '%s': only rocev2 is known", key->name, value);
+}
 
 /* ---- defaults ---- */
 
-static void
-add_engine(struct conf *conf, enum conf_engine_kind kind, const struct engine_info *info)
-{
-	conf->engines[conf->nb_engines++] = (struct conf_engine){.kind = kind, .info = info};
-}
-
-bool
-conf_engine_defaults(struct conf *conf)
+static size_t
+count(void)
 {
 	size_t n = 0;
 
@@ -115,20 +130,29 @@ conf_engine_defaults(struct conf *conf)
 		n++;
 	for (const struct lb_ops *const *e = lb_engines; *e; e++)
 		n++;
-	conf->engines = calloc(n, sizeof(*conf->engines));
-	if (!conf->engines)
+	return n;
+}
+
+bool
+conf_engines_create(struct conf_engine **engines, uint32_t *nb)
+{
+	struct conf_engine *next = calloc(count(), sizeof(*next));
+
+	*engines = next;
+	*nb = 0;
+	if (!next)
 		return false;
 	for (const struct reliability_ops *const *e = reliability_engines; *e; e++)
-		add_engine(conf, CONF_ENGINE_REL, &(*e)->info);
+		*next++ = (struct conf_engine){.kind = CONF_ENGINE_REL, .info = &(*e)->info};
 	for (const struct cc_ops *const *e = cc_engines; *e; e++)
-		add_engine(conf, CONF_ENGINE_CC, &(*e)->info);
+		*next++ = (struct conf_engine){.kind = CONF_ENGINE_CC, .info = &(*e)->info};
 	for (const struct lb_ops *const *e = lb_engines; *e; e++)
-		add_engine(conf,
-		           (*e)->where == LB_HOST ? CONF_ENGINE_HOST_LB : CONF_ENGINE_SWITCH_LB,
-		           &(*e)->info);
-	for (uint32_t i = 0; i < conf->nb_engines; i++) {
-		struct conf_engine *e = &conf->engines[i];
-
+		*next++ =
+			(struct conf_engine){.kind = (*e)->where == LB_HOST ? CONF_ENGINE_HOST_LB
+		                                                            : CONF_ENGINE_SWITCH_LB,
+		                             .info = &(*e)->info};
+	*nb = (uint32_t)(next - *engines);
+	for (struct conf_engine *e = *engines; e < next; e++) {
 		if (e->info->params_size == 0)
 			continue;
 		e->params = calloc(1, e->info->params_size);
@@ -137,4 +161,22 @@ conf_engine_defaults(struct conf *conf)
 		param_defaults(e->info->params, e->params);
 	}
 	return true;
+}
+
+void
+conf_engines_free(struct conf_engine *engines, uint32_t nb)
+{
+	for (uint32_t i = 0; i < nb; i++)
+		free(engines[i].params);
+	free(engines);
+}
+
+const void *
+conf_engine_params(const struct conf_engine *engines, uint32_t nb, const struct engine_info *info)
+{
+	for (uint32_t i = 0; i < nb; i++) {
+		if (engines[i].info == info)
+			return engines[i].params;
+	}
+	return NULL;
 }

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_CONF_ENGINE_H
+#define WEFT_CONF_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine.h"
+
+/**
+ * @file
+ * The engines of this build with their parameters, as conf files set them.
+ */
+
+enum conf_engine_kind {
+	CONF_ENGINE_REL,
+	CONF_ENGINE_CC,
+	CONF_ENGINE_HOST_LB,
+	CONF_ENGINE_SWITCH_LB,
+};
+
+/** Parameters of one engine: those of its section, else its defaults. */
+struct conf_engine {
+	enum conf_engine_kind kind;
+	const struct engine_info *info;
+	void *params;  /**< info->params_size bytes; NULL if it has none */
+	uint32_t line; /**< of its section, 0 = none */
+};
+
+/**
+ * All engines of this build at their defaults.
+ *
+ * @param[out] engines, nb  conf_engines_free frees them, also after false.
+ * @return                  false without memory.
+ */
+bool conf_engines_create(struct conf_engine **engines, uint32_t *nb);
+void conf_engines_free(struct conf_engine *engines, uint32_t nb);
+
+/** Parameters for one of them; NULL if it has none. */
+const void *conf_engine_params(const struct conf_engine *engines, uint32_t nb,
+                               const struct engine_info *info);
+
+#endif
