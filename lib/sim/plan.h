@@ -35,7 +35,7 @@ enum plan_kind {
 	PLAN_NB_KINDS,
 };
 
-/** Numbers of section [topology]; what a kind does not use must be left unsaid. */
+/** Numbers of section [topology]; what a kind does not use (plan_kind_uses) is not looked at. */
 struct plan_params {
 	uint32_t hosts;                        /**< dumbbell, two paths, star */
 	uint32_t leaves, spines;               /**< leaf-spine */
@@ -53,6 +53,9 @@ extern const struct param_desc plan_param_descs[];
 
 /** "fat-tree" and so on. */
 extern const char *const plan_kind_names[PLAN_NB_KINDS];
+
+/** Whether a kind looks at a key of plan_param_descs. */
+bool plan_kind_uses(enum plan_kind kind, const char *key);
 
 struct plan_end {
 	uint32_t node;
@@ -76,9 +79,22 @@ struct plan {
 	uint32_t nb_hosts, nb_switches, nb_links;
 	struct plan_switch *switches;
 	struct plan_link *links;    /**< those of hosts first, in order of hosts */
+	uint32_t hosts_per_leaf;    /**< consecutive hosts at one switch of stage 0 */
+	uint32_t hosts_per_pod;     /**< consecutive hosts that have no core between them */
 	uint32_t nb_links_max_path; /**< links of the longest of the shortest paths */
-	uint64_t rtt_ns;            /**< of the longest path when empty: plan_rtt_ns */
+	/**
+	 * Round trip of the longest path when empty: plan_rtt_ps of PLAN_DATA_BYTES and
+	 * PLAN_ACK_BYTES, rounded up.
+	 */
+	uint64_t rtt_ns;
 };
+
+/**
+ * What frames take of a link, with 24 bytes beside themselves (FCS 4, preamble 8, gap 12): a
+ * RoCEv2 packet of 1,024 bytes of payload over IPv4, and an ACK.
+ */
+#define PLAN_DATA_BYTES (14 + 20 + 8 + 12 + 1024 + 4 + 24)
+#define PLAN_ACK_BYTES (14 + 20 + 8 + 12 + 4 + 4 + 24)
 
 /**
  * Work out a fabric.
@@ -97,14 +113,26 @@ const char *plan_node_name(const struct plan *plan, uint32_t node, char buf[PLAN
 /** The node of this name, or UINT32_MAX. */
 uint32_t plan_find(const struct plan *plan, const char *name);
 
+/** Links of a shortest path between two hosts, not the same. */
+uint32_t plan_nb_links(const struct plan *plan, uint32_t a, uint32_t b);
+
 /**
  * Round trip of an empty path between two hosts: a frame of data_bytes there, one of ack_bytes
  * back, each stored and forwarded by every switch; bytes with what a frame takes of a link beside
- * itself.
+ * itself. Of two paths the one that takes longer.
+ *
+ * @param a, b  hosts, not the same.
+ * @return      rounded down, once.
  */
 uint64_t plan_rtt_ps(const struct plan *plan, uint32_t a, uint32_t b, uint32_t data_bytes,
                      uint32_t ack_bytes);
-/** The same one way, of a message of nb full frames and a last one: when the last byte arrives. */
+
+/**
+ * The same one way, of a message of nb_full full frames and a last one: when the last byte
+ * arrives, over one path; of two the quicker.
+ *
+ * @param full_bytes  at least last_bytes; any if nb_full is 0.
+ */
 uint64_t plan_ideal_ps(const struct plan *plan, uint32_t a, uint32_t b, uint64_t nb_full,
                        uint32_t full_bytes, uint32_t last_bytes);
 

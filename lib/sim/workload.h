@@ -32,9 +32,17 @@ struct workload_env {
 /** What every kind has; keys of [workload NAME], beside kind, verb and file. */
 struct workload_params {
 	uint64_t start_ns, stop_ns; /**< no flow begins before or, if not 0, after */
-	uint64_t bytes;             /**< of a flow, where the kind does not say otherwise */
-	uint32_t msg_bytes;         /**< largest message */
-	uint32_t qps;               /**< per pair of hosts, where the kind uses several */
+	/**
+	 * From one host to another: each time, over all QPs of the pair; allreduce: of a host's
+	 * vector; uniform, hotspot: of a flow; cdf, trace: not used.
+	 */
+	uint64_t bytes;
+	uint32_t msg_bytes; /**< largest message */
+	/**
+	 * Per pair of hosts, each with a flow of its share of bytes; allreduce: rings. Not used
+	 * where flows arrive one by one (uniform, cdf, hotspot, trace): they take a free QP.
+	 */
+	uint32_t qps;
 };
 extern const struct param_desc workload_param_descs[];
 
@@ -45,8 +53,10 @@ struct workload_ops {
 	size_t params_size;
 	size_t state_size;
 	bool needs_file; /**< key file */
+	/** Whether it starts flows for ever unless stopped; NULL = it doesn't. */
+	bool (*is_endless)(const struct workload *w);
 	/**
-	 * Whether it can run among so many hosts.
+	 * Whether it can run among env.nb_hosts hosts; for workload_check.
 	 *
 	 * @param[out] key   the number that is wrong, by its key.
 	 * @param why, size  one line: what is wrong and what would do.
@@ -86,8 +96,25 @@ struct workload {
 	uint64_t nb_started, nb_ended; /**< flows; kept by whoever runs it */
 	/** It will start no more flows of its own accord: done when all have ended. */
 	bool is_finite_done;
-	uint64_t done_ps;   /**< collectives: when the last round was complete; 0 = not, or none */
-	uint64_t nb_rounds; /**< collectives: complete so far */
+	/** Of kinds with rounds: when the last round was complete; 0 = not, or it failed. */
+	uint64_t done_ps;
+	uint64_t nb_rounds; /**< complete so far */
 };
+
+/**
+ * Whether it can run: what all kinds have in common, then what its kind says. env.nb_hosts and
+ * env.rate_bps are set, and cdf or trace if it needs a file.
+ *
+ * @param key, why, size  as for ops->check.
+ * @return                0 or -EINVAL.
+ */
+int workload_check(const struct workload *w, const char **key, char *why, size_t size);
+
+/** Whether it goes on until stop_ns or, if that is 0, for ever: a run needs a duration then. */
+static inline bool
+workload_is_endless(const struct workload *w)
+{
+	return w->params.stop_ns == 0 && w->ops->is_endless && w->ops->is_endless(w);
+}
 
 #endif
