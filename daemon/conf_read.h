@@ -80,8 +80,6 @@ void conf_port_defaults(struct conf_port_settings *settings);
 bool conf_port_is_interface(const struct conf_port *port);
 /** Largest IP packet that it can carry. */
 uint32_t conf_port_mtu_max(const struct conf_port *port);
-/** The path MTU that a NIC finds on a link of this MTU. */
-uint32_t conf_path_mtu(uint32_t ip_mtu);
 /** For conf_switch: `route = PREFIX PORT...`. */
 void conf_read_route(struct conf_reader *r, const struct conf_key *key, void *obj,
                      const char *value);

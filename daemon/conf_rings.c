@@ -88,17 +88,6 @@ root_of(const uint32_t *joined, uint32_t node)
 }
 
 /* As a NIC finds it: the largest whose longest packet, a WRITE ONLY with immediate, fits. */
-uint32_t
-conf_path_mtu(uint32_t ip_mtu)
-{
-	const uint32_t headers = IPV6_LEN + UDP_LEN + BTH_LEN + RETH_LEN + IMM_LEN + ICRC_LEN;
-	uint32_t bytes = 4096;
-
-	while (bytes > 256 && bytes + headers > ip_mtu)
-		bytes /= 2;
-	return bytes;
-}
-
 /* NICs that reach each other, each against the first of them. */
 static void
 check_mtus(struct conf_reader *r, const uint32_t *joined)

@@ -112,6 +112,20 @@ param_defaults(const struct param_desc *descs, void *params)
 	}
 }
 
+void
+param_copy(const struct param_desc *desc, void *params, const void *from)
+{
+	static const size_t sizes[] = {
+		[PARAM_U32] = sizeof(uint32_t),
+		[PARAM_U64] = sizeof(uint64_t),
+		[PARAM_F64] = sizeof(double),
+		[PARAM_YES_NO] = sizeof(bool),
+		[PARAM_PATTERN] = sizeof(struct param_pattern),
+	};
+
+	memcpy((char *)params + desc->offset, (const char *)from + desc->offset, sizes[desc->type]);
+}
+
 const struct param_desc *
 param_find(const struct param_desc *descs, const char *name)
 {

@@ -64,6 +64,9 @@ const struct param_desc *param_find(const struct param_desc *descs, const char *
 int param_set(const struct param_desc *descs, void *params, const char *name, const char *text,
               char *why, size_t size);
 
+/** Set one member to what it is in another struct of the same type. */
+void param_copy(const struct param_desc *desc, void *params, const void *from);
+
 /** Text that is long enough for all of param_format. */
 #define PARAM_TEXT_MAX 72
 

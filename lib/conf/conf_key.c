@@ -150,7 +150,7 @@ unknown_key(struct conf_reader *r, const char *name)
 		nearest_list(name, "key", names, nb, why, sizeof(why));
 	else
 		nearest_explain(&n, "key", why, sizeof(why));
-	conf_error(r, r->line, "%s", why);
+	conf_error(r, r->line, "%s%s%s", why, r->hint ? ": " : "", r->hint ? r->hint : "");
 }
 
 /* One of the section's keys that are no plain numbers; false = none is called so. */
@@ -175,7 +175,7 @@ conf_take_key(struct conf_reader *r, const char *name, const char *value)
 {
 	const char *known = NULL;
 
-	if (take_special(r, name, value))
+	if (r->is_lost || take_special(r, name, value))
 		return;
 	/* Engines of two kinds may have one name, and then one section. */
 	for (uint32_t i = 0; i < r->nb_tables; i++) {

@@ -36,6 +36,8 @@ conf_begin_section(struct conf_reader *r, const char *header)
 	r->section = NULL;
 	r->nb_tables = 0;
 	r->nb_seen = 0;
+	r->is_lost = false;
+	r->hint = NULL;
 	kind = strtok_r(text, " \t", &rest);
 	if (!kind) {
 		conf_error(r, r->line, "a section without a name");

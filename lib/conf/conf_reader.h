@@ -102,6 +102,8 @@ struct conf_reader {
 	const struct conf_section *section; /**< NULL: its header was wrong, skip its keys */
 	char header[CONF_LINE_MAX];         /**< of it, as conf_override.section */
 	void *obj;
+	bool is_lost;     /**< a key was so wrong that the section's others mean nothing */
+	const char *hint; /**< what may be wrong where a key of the section is not known; or NULL */
 	struct {
 		const struct param_desc *descs;
 		void *params;
@@ -164,6 +166,8 @@ bool conf_number(struct conf_reader *r, const struct param_desc *descs, void *pa
 bool conf_name(struct conf_reader *r, const char *what, const char *text, char name[CONF_NAME_LEN]);
 /** A number from 0 to max, without a unit; false without conf_error. */
 bool conf_small(const char *text, uint32_t max, uint8_t *n);
+/** The path MTU that a NIC finds on a link of this MTU. */
+uint32_t conf_path_mtu(uint32_t ip_mtu);
 /** An engine of this build. */
 const struct engine_info *conf_engine(struct conf_reader *r, enum conf_engine_kind kind,
                                       const char *name);

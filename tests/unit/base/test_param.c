@@ -180,3 +180,35 @@ Test(param, yes_and_no_and_patterns_are_no_numbers)
 	cr_expect_eq(p.pattern.nb_bits, 3);
 	expect_untouched_around();
 }
+
+Test(param, one_member_is_copied_and_its_neighbours_are_not)
+{
+	struct params from = {.timer_ns = 1,
+	                      .rate_bps = 2,
+	                      .bytes = 3,
+	                      .pkts = 4,
+	                      .gain = 0.5,
+	                      .delay_ns = 6,
+	                      .is_on = true,
+	                      .pattern = {.bits = 8, .nb_bits = 9}};
+
+	for (size_t i = 0; descs[i].name; i++) {
+		char want[PARAM_TEXT_MAX], got[PARAM_TEXT_MAX];
+		struct params before;
+
+		p.timer_ns = p.rate_bps = p.bytes = p.pkts = 0;
+		p.gain = p.delay_ns = 0;
+		p.is_on = false;
+		p.pattern = (struct param_pattern){0};
+		before = p;
+		param_copy(&descs[i], &p, &from);
+		cr_expect_str_eq(param_format(&descs[i], &p, got),
+		                 param_format(&descs[i], &from, want), "%s", descs[i].name);
+		for (size_t k = 0; descs[k].name; k++)
+			if (k != i)
+				cr_expect_str_eq(param_format(&descs[k], &p, got),
+				                 param_format(&descs[k], &before, want), "%s by %s",
+				                 descs[k].name, descs[i].name);
+		expect_untouched_around();
+	}
+}
