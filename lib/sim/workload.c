@@ -23,10 +23,11 @@ const struct param_desc workload_param_descs[] = {
 };
 
 const struct workload_ops *const workload_kinds[] = {
-	&workload_long,
-	&workload_incast,
-	&workload_permutation,
-	NULL,
+	&workload_long,        &workload_incast,
+	&workload_permutation, &workload_uniform,
+	&workload_cdf,         &workload_all_to_all,
+	&workload_allreduce,   &workload_hotspot,
+	&workload_trace,       NULL,
 };
 
 const struct workload_ops *

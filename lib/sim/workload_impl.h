@@ -9,7 +9,9 @@
  * What workload_*.c share, for them only.
  */
 
-extern const struct workload_ops workload_long, workload_incast, workload_permutation;
+extern const struct workload_ops workload_long, workload_incast, workload_permutation,
+	workload_uniform, workload_cdf, workload_all_to_all, workload_allreduce, workload_hotspot,
+	workload_trace;
 
 /** What check says of a number that won't do. */
 struct workload_mistake {

@@ -45,6 +45,8 @@ share/doc/weft/examples/three/switch.conf
 share/doc/weft/examples/systemd/af_packet.conf
 lib/systemd/system/weftd@.service
 lib/sysusers.d/weft.conf
+share/weft/lab/fb_hadoop.cdf
+share/weft/lab/websearch.cdf
 share/doc/weft/LICENSE
 share/doc/weft/NOTICE
 share/doc/weft/README.md
