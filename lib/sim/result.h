@@ -49,8 +49,8 @@ struct link_result {
 
 /** Samples of one probe. */
 struct series {
-	char name[48]; /**< as the scenario names it */
-	const char *unit;
+	char name[48];    /**< as the scenario names it */
+	const char *unit; /**< "bps", "B" or "pkt" */
 	uint32_t nb;
 	double *values; /**< one per sample, the i-th at (i + 1) x sample_ps */
 };
@@ -89,9 +89,10 @@ struct result {
 	const struct flow *flows; /**< in order of start */
 	uint32_t nb_workloads;
 	const struct workload_result *workloads;
-	const struct host_result *hosts;      /**< plan->nb_hosts */
-	const struct switch_result *switches; /**< plan->nb_switches */
-	const struct link_result (*links)[2]; /**< plan->nb_links, [0] from end[0] */
+	const struct host_result *hosts;                     /**< plan->nb_hosts */
+	const struct stat_desc *engine_stats[NIC_ENGINE_NB]; /**< of their engines; NULL = none */
+	const struct switch_result *switches;                /**< plan->nb_switches */
+	const struct link_result (*links)[2];                /**< plan->nb_links, [0] from end[0] */
 	uint64_t sample_ps;
 	uint32_t nb_series;
 	const struct series *series;

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "plot.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "outfile.h"
+#include "plot_data.h"
+#include "summary.h"
+
+extern char **environ;
+
+/* What figures are drawn from. */
+struct source {
+	const struct result *result;
+	struct done_flows *done;
+};
+
+struct figure {
+	const char *name;
+	const char *title;
+	const char *y_label;
+	void (*write_data)(FILE *f, const struct source *src, const struct figure *figure,
+	                   struct curves *curves);
+	void (*write_plot)(FILE *f, const struct figure *figure, const struct curves *curves);
+	const char *lacks; /* what there is none of, and the remedy */
+	struct series_kind kind;
+};
+
+/* ---- data ---- */
+
+static void
+series_data(FILE *f, const struct source *src, const struct figure *figure, struct curves *curves)
+{
+	curves_series(f, src->result, &figure->kind, curves);
+}
+
+static void
+fct_data(FILE *f, const struct source *src, const struct figure *figure, struct curves *curves)
+{
+	(void)figure;
+	curves_fct(f, src->done, curves);
+}
+
+static void
+slowdown_data(FILE *f, const struct source *src, const struct figure *figure, struct curves *curves)
+{
+	(void)figure;
+	curves_slowdown(f, src->done, curves);
+}
+
+static void
+queue_data(FILE *f, const struct source *src, const struct figure *figure, struct curves *curves)
+{
+	(void)figure;
+	curves_queue(f, src->result->queues, curves);
+}
+
+/* ---- gnuplot's words ---- */
+
+/* A string as gnuplot reads it and does nothing with it. */
+static void
+quote(FILE *f, const char *text)
+{
+	putc('\'', f);
+	for (; *text; text++) {
+		if (*text == '\'')
+			putc('\'', f);
+		putc((unsigned char)*text < ' ' ? ' ' : *text, f);
+	}
+	putc('\'', f);
+}
+
+/* A logarithmic axis where a linear one would hide the small. */
+static void
+axis_scale(FILE *f, const char *axis, double min, double max)
+{
+	if (min > 0 && max >= 10 * min)
+		fprintf(f, "set logscale %s\n", axis);
+}
+
+/* The unit in which times up to max_ns are readable numbers. */
+static double
+time_unit(double max_ns, const char **unit)
+{
+	static const struct {
+		double ns;
+		const char *name;
+	} units[] = {{1, "ns"}, {1e3, "µs"}, {1e6, "ms"}, {1e9, "s"}};
+	size_t i = 0;
+
+	while (i + 1 < sizeof(units) / sizeof(units[0]) && max_ns >= 10 * units[i + 1].ns)
+		i++;
+	*unit = units[i].name;
+	return units[i].ns;
+}
+
+/* plot 'NAME.dat' index 0 WHAT title ..., index 1 ... */
+static void
+plot_curves(FILE *f, const struct figure *figure, const struct curves *curves, const char *what,
+            double x_unit)
+{
+	for (uint32_t i = 0; i < curves->nb; i++) {
+		fprintf(f, "%s '%s.dat' index %u using ($1/%g):2 %s title ",
+		        i == 0 ? "plot" : ", \\\n    ", figure->name, i, x_unit, what);
+		quote(f, curves->names[i]);
+	}
+	putc('\n', f);
+}
+
+static void
+series_plot(FILE *f, const struct figure *figure, const struct curves *curves)
+{
+	const char *unit;
+	double x_unit = time_unit(curves->x_max, &unit);
+
+	fprintf(f, "set xlabel 'time (%s)'\n", unit);
+	fprintf(f, "set xrange [0:%g]\n", curves->x_max / x_unit);
+	fprintf(f, "set yrange [0:%s]\n", curves->y_max > 0 ? "*" : "1");
+	plot_curves(f, figure, curves, "with lines", x_unit);
+}
+
+static void
+fct_plot(FILE *f, const struct figure *figure, const struct curves *curves)
+{
+	const char *unit;
+	double x_unit = time_unit(curves->x_max, &unit);
+
+	fprintf(f, "set xlabel 'flow completion time (%s)'\n", unit);
+	fputs("set yrange [0:1]\n", f);
+	axis_scale(f, "x", curves->x_min, curves->x_max);
+	plot_curves(f, figure, curves, "with steps", x_unit);
+}
+
+static void
+slowdown_plot(FILE *f, const struct figure *figure, const struct curves *curves)
+{
+	static const char *const names[] = {"median", "95 %", "99 %"};
+
+	fputs("set xlabel 'size of flow, tenths of all flows'\n"
+	      "set format x '%.0s %cB'\n"
+	      "set yrange [1:*]\n",
+	      f);
+	axis_scale(f, "x", curves->x_min, curves->x_max);
+	axis_scale(f, "y", 1, curves->y_max);
+	for (int i = 0; i < 3; i++)
+		fprintf(f, "%s '%s.dat' using 1:%d with linespoints title '%s'",
+		        i == 0 ? "plot" : ", \\\n    ", figure->name, i + 2, names[i]);
+	putc('\n', f);
+}
+
+/* The bins are powers of two: their numbers are a logarithmic axis, which also has room for 0. */
+static void
+queue_plot(FILE *f, const struct figure *figure, const struct curves *curves)
+{
+	static const char *const prefixes[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+	const uint32_t last = (uint32_t)curves->x_max, first = (uint32_t)curves->x_min;
+	const uint32_t zero = first > 0 ? first - 1 : 0, step = (last - zero) / 10 + 1;
+
+	fputs("set xlabel 'queue length, up to'\n", f);
+	fputs("set yrange [0:1.02]\n", f);
+	fprintf(f, "set xrange [%g:%g]\n", zero - 0.3, last + 0.3);
+	fprintf(f, "set xtics ('empty' %u", zero);
+	for (uint32_t b = zero + 1; b <= last; b += step)
+		fprintf(f, ", '%u %sB' %u", 1u << b % 10, prefixes[b / 10], b);
+	fprintf(f,
+	        ")\nplot '%s.dat' using ($1 < %u ? %u : $1):2 with linespoints "
+	        "title 'all ports of all switches'\n",
+	        figure->name, first, zero);
+}
+
+/* Okabe and Ito's colours, which the colour-blind can tell apart; the second seven are dashed. */
+static void
+write_style(FILE *f)
+{
+	static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+	                                      "#E69F00", "#56B4E9", "#000000"};
+	static const int points[] = {7, 5, 9, 13, 11, 6, 4};
+
+	for (int i = 0; i < CURVES_MAX; i++)
+		fprintf(f, "set linetype %d lc rgb '%s' lw 2 dt %d pt %d ps 1\n", i + 1,
+		        colours[i % 7], i < 7 ? 1 : 2, points[i % 7]);
+	fputs("set border 3 lw 1 lc rgb '#404040'\n"
+	      "set grid lw 1 lc rgb '#d8d8d8' dt 1\n"
+	      "set tics nomirror out\n"
+	      "set key outside right top Left reverse samplen 2 spacing 1.2\n",
+	      f);
+}
+
+static void
+write_script(FILE *f, const struct source *src, const struct figure *figure,
+             const struct curves *curves)
+{
+	const struct result *r = src->result;
+	const double merged_ns = (double)r->sample_ps / PS_PER_NS * curves->nb_merged;
+	char title[512], merged[64] = "";
+
+	if (curves->nb_merged > 1)
+		snprintf(merged, sizeof(merged), " (%s of each %g µs)",
+		         figure->kind.is_level ? "highest" : "mean", merged_ns / 1000);
+	snprintf(title, sizeof(title), "%s%s: %s, seed %llu", figure->title, merged,
+	         summary_scenario(r), (unsigned long long)r->seed);
+	fputs("reset\nset encoding utf8\n", f);
+	write_style(f);
+	fputs("set title ", f);
+	quote(f, title);
+	fprintf(f, "\nset ylabel '%s'\n", figure->y_label);
+	fprintf(f, "set terminal pngcairo noenhanced size 1200,700 font 'sans,16'\n");
+	fprintf(f, "set output '%s.png'\n", figure->name);
+	figure->write_plot(f, figure, curves);
+	fprintf(f, "set terminal svg noenhanced size 1200,700 font 'sans-serif,16' "
+	           "background rgb 'white'\n");
+	fprintf(f, "set output '%s.svg'\nreplot\nunset output\n", figure->name);
+}
+
+/* ---- the figures ---- */
+
+#define NO_PROBE "no such probe (list some under 'probes' in [lab], and a 'sample' above 0)"
+
+static const struct figure figures[] = {
+	{"throughput",
+         "Throughput",
+         "Gb/s",
+         series_data,
+         series_plot,
+         "of throughput there is " NO_PROBE,
+         {"bps", 1e-9, false}},
+	{"buffer",
+         "Buffer in use",
+         "kB",
+         series_data,
+         series_plot,
+         "of buffers there is " NO_PROBE,
+         {"B", 1e-3, true}},
+	{"counts",
+         "Packets",
+         "packets",
+         series_data,
+         series_plot,
+         "of drops and packets in flight there is " NO_PROBE,
+         {"pkt", 1, true}},
+	{"fct", "Completion times", "share of flows", fct_data, fct_plot, "no flow is done", {0}},
+	{"slowdown",
+         "Slowdown by size",
+         "slowdown",
+         slowdown_data,
+         slowdown_plot,
+         "no flow is done, or none has an ideal time",
+         {0}},
+	{"queue",
+         "Queue lengths",
+         "share of samples",
+         queue_data,
+         queue_plot,
+         "no queue was sampled ('sample' in [lab] is 0, or there is no switch)",
+         {0}},
+};
+#define NB_FIGURES (sizeof(figures) / sizeof(figures[0]))
+
+/* What is left of another run would look as if it were of this one. */
+static void
+remove_old(const char *folder, const struct figure *figure)
+{
+	static const char *const ends[] = {"dat", "gp", "png", "svg"};
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		int len = snprintf(path, sizeof(path), "%s/%s.%s", folder, figure->name, ends[i]);
+
+		if (len < (int)sizeof(path))
+			unlink(path);
+	}
+}
+
+/* Data and script of one figure. @return 0 or -errno. */
+static int
+write_figure(const char *folder, const struct source *src, const struct figure *figure,
+             bool *is_there)
+{
+	struct curves curves = {.nb_merged = 1};
+	struct outfile out;
+	char name[64];
+	int err;
+
+	*is_there = false;
+	remove_old(folder, figure);
+	snprintf(name, sizeof(name), "%s.dat", figure->name);
+	err = outfile_open(&out, folder, name);
+	if (err)
+		return err;
+	figure->write_data(out.f, src, figure, &curves);
+	err = outfile_close(&out);
+	if (err)
+		return err;
+	if (curves.nb_points == 0) {
+		remove_old(folder, figure);
+		log_info("no figure '%s': %s", figure->name, figure->lacks);
+		return 0;
+	}
+	if (curves.nb_left_out)
+		log_info("figure '%s' has the first %d curves; %u more are in the CSV",
+		         figure->name, CURVES_MAX, curves.nb_left_out);
+	snprintf(name, sizeof(name), "%s.gp", figure->name);
+	err = outfile_open(&out, folder, name);
+	if (err)
+		return err;
+	write_script(out.f, src, figure, &curves);
+	*is_there = true;
+	return outfile_close(&out);
+}
+
+/* ---- gnuplot ---- */
+
+#define GNUPLOT_LOG "gnuplot.log"
+
+/* Its messages go to a file in the folder, because it has many that mean nothing. */
+static int
+spawn(char **argv, const char *folder, pid_t *pid)
+{
+	posix_spawn_file_actions_t actions;
+	int err = posix_spawn_file_actions_init(&actions);
+
+	if (err)
+		return err;
+	err = posix_spawn_file_actions_addchdir_np(&actions, folder);
+	if (!err)
+		err = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
+		                                       O_RDONLY, 0);
+	if (!err)
+		err = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, GNUPLOT_LOG,
+		                                       O_WRONLY | O_CREAT | O_TRUNC, 0666);
+	if (!err)
+		err = posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+	if (!err)
+		err = posix_spawnp(pid, argv[0], &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	return err;
+}
+
+static int
+run_gnuplot(char **argv, const char *folder)
+{
+	char path[PATH_MAX];
+	int err, status = 0;
+	pid_t pid;
+
+	err = spawn(argv, folder, &pid);
+	if (err) {
+		log_error("cannot run gnuplot: %s; install it (Debian: apt-get install "
+		          "gnuplot-nox), then draw the figures by 'gnuplot *.gp' in %s",
+		          strerror(err), folder);
+		return -err;
+	}
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			return -errno;
+	}
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+		log_error("gnuplot failed: see %s/%s", folder, GNUPLOT_LOG);
+		return -EIO;
+	}
+	if (snprintf(path, sizeof(path), "%s/%s", folder, GNUPLOT_LOG) < (int)sizeof(path))
+		unlink(path);
+	return 0;
+}
+
+int
+plot_write(const struct result *result, const char *folder)
+{
+	char scripts[NB_FIGURES][64], gnuplot[] = "gnuplot", *argv[NB_FIGURES + 2] = {gnuplot};
+	struct done_flows done;
+	struct source src = {result, &done};
+	size_t nb = 0;
+	int err;
+
+	err = outfile_folder(folder);
+	if (err)
+		return err;
+	err = done_flows_create(&done, result);
+	if (err) {
+		log_error("no figures: out of memory");
+		return err;
+	}
+	for (size_t i = 0; !err && i < NB_FIGURES; i++) {
+		bool is_there;
+
+		err = write_figure(folder, &src, &figures[i], &is_there);
+		if (is_there) {
+			snprintf(scripts[nb], sizeof(scripts[nb]), "%s.gp", figures[i].name);
+			argv[nb + 1] = scripts[nb];
+			nb++;
+		}
+	}
+	if (!err && nb > 0)
+		err = run_gnuplot(argv, folder);
+	done_flows_free(&done);
+	return err;
+}
