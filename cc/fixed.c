@@ -11,6 +11,7 @@
 struct fixed_params {
 	uint64_t rate_bps;
 	uint64_t window_bytes;
+	uint32_t ack_every_pkts;
 };
 
 static const struct param_desc fixed_param_descs[] = {
@@ -18,6 +19,8 @@ static const struct param_desc fixed_param_descs[] = {
          "our choice: 0 = not limited"},
 	{"window", PARAM_U64, offsetof(struct fixed_params, window_bytes), 0, 0, 0x1p40, "B",
          "our choice: 0 = no window"},
+	{"ack_every", PARAM_U32, offsetof(struct fixed_params, ack_every_pkts), 0, 0, 65536, "pkt",
+         "our choice: 0 = no wish"},
 	{0},
 };
 
@@ -52,6 +55,7 @@ fixed_init(void *state, struct cc_nic *nic, const void *params, const struct eng
 		.rate_bps = rate_bps,
 		.window_bytes = p->window_bytes ? p->window_bytes : CC_NO_WINDOW,
 		.deadline_ns = NEVER_NS,
+		.ack_every_pkts = p->ack_every_pkts,
 	};
 }
 

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct pkt_pool;
 
@@ -21,8 +22,18 @@ struct pkt {
 	uint8_t *data;         /**< first byte of the destination MAC; the buffer's, never moved */
 	uint32_t len;          /**< bytes of the frame, without FCS */
 	uint32_t room;         /**< bytes that fit at data */
-	uint64_t due_ns;       /**< for queues that delay (fault layer, links); else not defined */
-	uint16_t in_port;      /**< of the node that received it */
+	/** For queues that delay (fault layer, links), in their unit; else not defined. */
+	union {
+		uint64_t due_ns;
+		uint64_t due_ps; /**< lib/sim */
+	};
+	/**
+	 * The last so many bytes of len are counted, and not there: payload, padding and ICRC of a
+	 * NIC whose conf says so (laboratory). 0 = all are.
+	 */
+	uint32_t absent;
+	bool is_damaged;  /**< if absent: a bit of the frame is wrong, as its ICRC would tell */
+	uint16_t in_port; /**< of the node that received it */
 	/** What a switch knows of a frame that it holds; else not defined. */
 	struct {
 		uint8_t class;    /**< priority, 0 to 7 */
@@ -36,12 +47,31 @@ struct pkt {
 
 /** Where packets come from. One thread uses a pool at a time. */
 struct pkt_pool {
-	/** Take n packets, all or none; returns n or 0. data, room and pool are set, len is 0. */
+	/** Take n packets, all or none; returns n or 0. data, room and pool are set; len is 0, and
+	 * nothing absent or damaged. */
 	uint32_t (*alloc)(struct pkt_pool *pool, struct pkt **pkts, uint32_t n);
 	/** Give n packets of this pool back. */
 	void (*free)(struct pkt_pool *pool, struct pkt **pkts, uint32_t n);
 	uint32_t room_bytes; /**< of each packet */
 };
+
+/** Bytes of a frame that are there. */
+static inline uint32_t
+pkt_held(const struct pkt *p)
+{
+	return p->len - p->absent;
+}
+
+/** Make a copy of a frame; there is room. What a queue or switch knows of it is not copied. */
+static inline void
+pkt_copy(struct pkt *copy, const struct pkt *p)
+{
+	memcpy(copy->data, p->data, pkt_held(p));
+	copy->len = p->len;
+	copy->absent = p->absent;
+	copy->is_damaged = p->is_damaged;
+	copy->in_port = p->in_port;
+}
 
 /** Give n packets back, each to its own pool: one call for each run of one pool. */
 static inline void

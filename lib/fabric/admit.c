@@ -45,6 +45,7 @@ enqueue(struct fabric_switch *sw, struct switch_port *out, uint8_t queue, struct
 	struct switch_port *from = &sw->ports[p->in_port];
 
 	queues_push(&out->queues, queue, p);
+	switch_wake(sw, out);
 	out->hop->queue_bytes += p->len;
 	if (out->queues.q[queue].nb_bytes > out->stats.q_bytes_max[queue])
 		out->stats.q_bytes_max[queue] = out->queues.q[queue].nb_bytes;
@@ -59,6 +60,7 @@ trim(struct fabric_switch *sw, struct switch_port *out, struct pkt *p)
 	uint8_t queue = sw->conf.trim_queue;
 
 	p->len = wire_trim(p->data, p->sw.l3_off, p->data[p->sw.l3_off] >> 4 == 6);
+	p->absent = 0;
 	p->sw.bth_off = 0;
 	p->sw.is_lossless = false;
 	if (!take(sw, out, queue, p)) {
@@ -106,13 +108,11 @@ switch_admit_copy(struct fabric_switch *sw, uint16_t out_port, const struct pkt 
 {
 	struct pkt *copy;
 
-	if (p->len > sw->pool->room_bytes || sw->pool->alloc(sw->pool, &copy, 1) == 0) {
+	if (pkt_held(p) > sw->pool->room_bytes || sw->pool->alloc(sw->pool, &copy, 1) == 0) {
 		sw->ports[out_port].stats.tx_no_buffer++;
 		return;
 	}
-	memcpy(copy->data, p->data, p->len);
-	copy->len = p->len;
-	copy->in_port = p->in_port;
+	pkt_copy(copy, p);
 	copy->sw = p->sw;
 	switch_admit(sw, out_port, copy);
 }

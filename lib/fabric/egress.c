@@ -78,7 +78,7 @@ depart(struct fabric_switch *sw, struct switch_port *port, struct pkt *p, uint8_
 	    mark_hit(mark, port->queues.q[queue].nb_bytes, &port->dice))
 		port->stats.q_marked[queue] += mark_ce(p->data + p->sw.l3_off);
 	if (port->rate_code && p->sw.bth_off)
-		write_telemetry(sw, port, p, port->clock.free_ns);
+		write_telemetry(sw, port, p, port->has_link ? port->clock.free_ns : sw->now_ns);
 	port->stats.q_packets[queue]++;
 	port->stats.q_bytes[queue] += p->len;
 }
@@ -137,6 +137,25 @@ send_over_link(struct fabric_switch *sw, struct switch_port *port, uint8_t may, 
 	return n;
 }
 
+/* The driver takes them. */
+static uint32_t
+send_at_once(struct fabric_switch *sw, struct switch_port *port, uint8_t may, struct pkt **pkts,
+             uint32_t max, uint64_t now_ns)
+{
+	uint32_t n = 0;
+
+	while (n < max && (pkts[n] = next_frame(sw, port, may, now_ns)))
+		port->tx_link_bytes += pkts[n++]->len + port->params.overhead_bytes;
+	return n;
+}
+
+uint64_t
+switch_ready(const struct fabric_switch *sw, uint16_t word)
+{
+	assert(word <= sw->conf.nb_ports / 64);
+	return sw->ready[word];
+}
+
 uint32_t
 switch_send(struct fabric_switch *sw, uint16_t port_idx, struct pkt **pkts, uint32_t max,
             uint64_t now_ns)
@@ -151,8 +170,9 @@ switch_send(struct fabric_switch *sw, uint16_t port_idx, struct pkt **pkts, uint
 	if (port->has_link)
 		n = send_over_link(sw, port, may, pkts, max, now_ns);
 	else
-		while (n < max && (pkts[n] = next_frame(sw, port, may, now_ns)))
-			n++;
+		n = send_at_once(sw, port, may, pkts, max, now_ns);
+	if (!port->queues.backlog && !port->wire.head && pfc_next_ns(port) == NEVER_NS)
+		sw->ready[port_idx / 64] &= ~(UINT64_C(1) << port_idx % 64);
 	port->stats.tx_packets += n;
 	for (uint32_t i = 0; i < n; i++)
 		port->stats.tx_bytes += pkts[i]->len;

@@ -46,6 +46,8 @@ pfc_look(struct fabric_switch *sw, struct switch_port *in, uint8_t cls)
 		in->news &= (uint8_t)~bit; /* told already, or changed its mind in time */
 	else
 		in->news |= bit;
+	if (in->news)
+		switch_wake(sw, in);
 }
 
 static void

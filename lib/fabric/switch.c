@@ -35,7 +35,7 @@ init_port(struct fabric_switch *sw, uint16_t idx, uint64_t *seeds)
 	port->floods = port->params.floods;
 	port->hop = &sw->hops[idx];
 	*port->hop = (struct lb_hop){.id = idx, .up = true};
-	port->has_link = rate_bps > 0 || port->params.delay_ns > 0;
+	port->has_link = !conf->driver_has_links && (rate_bps > 0 || port->params.delay_ns > 0);
 	link_clock_set_rate(&port->clock, rate_bps);
 	port->rate_code = conf->has_int ? int_rate_code(rate_bps) : 0;
 	port->hop_id = (uint16_t)(conf->id + idx * 40503u); /* spread: 2^16 / golden ratio */
@@ -117,7 +117,10 @@ switch_create(const struct switch_conf *conf, struct pkt_pool *pool)
 	sw->salt = prng_splitmix(&seeds);
 	sw->looks_at_weft = conf->has_int || conf->trim_queue != QUEUE_NONE;
 	sw->hops = calloc(conf->nb_ports, sizeof(sw->hops[0]));
-	if (!sw->hops) {
+	sw->ready = calloc(conf->nb_ports / 64u + 1, sizeof(sw->ready[0]));
+	if (!sw->hops || !sw->ready) {
+		free(sw->hops);
+		free(sw->ready);
 		free(sw);
 		return NULL;
 	}
@@ -163,6 +166,7 @@ switch_destroy(struct fabric_switch *sw)
 	routes_destroy(sw->routes);
 	free(sw->lb);
 	free(sw->hops);
+	free(sw->ready);
 	free(sw);
 }
 
@@ -245,6 +249,16 @@ switch_port_levels(const struct fabric_switch *sw, uint16_t port, struct switch_
 	assert(port < sw->conf.nb_ports);
 	for (int i = 0; i < QUEUES_NB; i++)
 		levels->q_bytes[i] = sw->ports[port].queues.q[i].nb_bytes;
+}
+
+uint32_t
+switch_nb_held(const struct fabric_switch *sw)
+{
+	uint32_t nb = sw->buffer.used_pkts;
+
+	for (uint16_t i = 0; i < sw->conf.nb_ports; i++)
+		nb += sw->ports[i].wire.nb_pkts;
+	return nb;
 }
 
 void

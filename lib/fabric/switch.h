@@ -82,9 +82,14 @@ struct switch_conf {
 	enum switch_trust trust;
 	uint8_t class_of_dscp[64]; /**< 0 to 7 each */
 	uint8_t class_of_pcp[8];
-	uint8_t lossless;        /**< bit i: class i pauses its senders by PFC, and obeys */
-	uint8_t trim_queue;      /**< for header-only packets; QUEUE_NONE = no trimming */
-	bool has_int;            /**< write telemetry; each rate_bps is one of int.h */
+	uint8_t lossless;   /**< bit i: class i pauses its senders by PFC, and obeys */
+	uint8_t trim_queue; /**< for header-only packets; QUEUE_NONE = no trimming */
+	bool has_int;       /**< write telemetry; each rate_bps is one of int.h */
+	/**
+	 * The driver takes the time of links, frame by frame: what switch_send gives leaves now.
+	 * Rates are then what telemetry and pauses go by, and no more.
+	 */
+	bool driver_has_links;
 	uint8_t mac[6];          /**< source of pause frames */
 	uint16_t id;             /**< for path ids of telemetry and dice: any, best unique */
 	const struct lb_ops *lb; /**< where = LB_SWITCH */
@@ -210,6 +215,12 @@ void switch_receive(struct fabric_switch *sw, uint16_t in_port, struct pkt **pkt
 uint32_t switch_send(struct fabric_switch *sw, uint16_t port, struct pkt **pkts, uint32_t max,
                      uint64_t now_ns);
 
+/**
+ * Ports that may have something to send, 64 from 64 x word on: bit i is port 64 x word + i. Others
+ * have nothing before something is received, or a deadline of switch_next_ns has come.
+ */
+uint64_t switch_ready(const struct fabric_switch *sw, uint16_t word);
+
 /** Deadlines that have come: of load balancers. */
 void switch_tick(struct fabric_switch *sw, uint64_t now_ns);
 
@@ -224,6 +235,8 @@ uint16_t switch_nb_ports(const struct fabric_switch *sw);
 const struct switch_port_stats *switch_port_stats(const struct fabric_switch *sw, uint16_t port);
 void switch_port_levels(const struct fabric_switch *sw, uint16_t port,
                         struct switch_port_levels *levels);
+/** Frames that it holds. */
+uint32_t switch_nb_held(const struct fabric_switch *sw);
 void switch_stats(const struct fabric_switch *sw, struct switch_stats *stats);
 
 /** What must always be so: sums of the buffer agree. For tests; aborts if not. */

@@ -59,11 +59,21 @@ struct fabric_switch {
 	struct lb_head *lb;  /* state of the load balancer */
 	struct lb_hop *hops; /* what it may know of each port, kept as it changes */
 	uint64_t now_ns;     /* of the last call */
+	uint64_t *ready;     /* bit per port: may have something to send */
 	struct switch_port ports[];
 };
 
 /* Frames on one link: the pool must not run dry on a long fast one. Our choice. */
 #define WIRE_MAX_PKTS 4096
+
+/* A port has something to send, or may have soon. */
+static inline void
+switch_wake(struct fabric_switch *sw, const struct switch_port *port)
+{
+	uint32_t i = (uint32_t)(port - sw->ports);
+
+	sw->ready[i / 64] |= UINT64_C(1) << i % 64;
+}
 
 /* ---- admit.c ---- */
 

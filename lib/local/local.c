@@ -75,6 +75,12 @@ local_poll(struct local_cq *c, struct shm_cqe *cqe)
 	return true;
 }
 
+void
+local_arm(struct local_cq *c)
+{
+	atomic_store_explicit(&c->ring->armed, SHM_ARM_ANY, memory_order_relaxed);
+}
+
 int
 local_wq_open(struct local_wq *q, uint32_t depth, uint32_t stride)
 {
@@ -139,7 +145,7 @@ local_qp_open(struct local_qp *a, struct nic *nic, const struct local_qp_conf *c
 	int err;
 
 	*a = (struct local_qp){0};
-	err = local_cq_open(&a->cq, 2 * conf->depth, 0, conf->cookie);
+	err = local_cq_open(&a->cq, 2 * conf->depth, conf->channel, conf->cookie);
 	if (!err)
 		err = local_wq_open(&a->sq, conf->depth, sq_stride(1, 0));
 	if (!err)
@@ -195,9 +201,9 @@ local_qp_connect(struct local_qp *a, const struct local_peer *peer, uint64_t now
 		.path_mtu = peer->path_mtu,
 		.port_num = 1,
 		.timeout = peer->timeout,
-		.retry_cnt = 7,
-		.rnr_retry = 7,
-		.min_rnr_timer = 12, /* 0.64 ms, as perftest and the pingpongs have it */
+		.retry_cnt = peer->retry_cnt,
+		.rnr_retry = peer->rnr_retry,
+		.min_rnr_timer = peer->min_rnr_timer,
 		.max_rd_atomic = peer->nb_rd_atomic,
 		.max_dest_rd_atomic = peer->nb_rd_atomic,
 		.access = SHM_ACCESS_LOCAL_WRITE | SHM_ACCESS_REMOTE_WRITE |

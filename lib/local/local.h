@@ -31,6 +31,9 @@ void local_cq_close(struct local_cq *cq);
 /** Take one completion; false if there is none. */
 bool local_poll(struct local_cq *cq, struct shm_cqe *cqe);
 
+/** Have nic_driver's notify called when the next completion comes; the queue has a channel. */
+void local_arm(struct local_cq *cq);
+
 /** A send or receive queue. */
 struct local_wq {
 	struct shm_wq *ring;
@@ -60,7 +63,8 @@ struct local_qp_conf {
 	uint8_t type;   /**< enum shm_qp_type */
 	uint32_t depth; /**< work requests of each queue, 1 to WEFT_MAX_WR */
 	uint32_t pd;    /**< protection domain: any number, the same as that of the registrations */
-	uint64_t cookie; /**< comes back in completions and events */
+	uint32_t channel; /**< of completions, see local_arm; 0 = none */
+	uint64_t cookie;  /**< comes back in completions and events */
 };
 
 /** Bytes that the queues of a QP take. @param depth  as in local_qp_conf. */
@@ -77,12 +81,15 @@ int local_qp_to(struct qp *qp, const struct shm_qp_attr *attr, uint8_t state, ui
 struct local_peer {
 	struct ip_addr gid;
 	uint32_t qpn;
-	uint32_t psn;         /**< its first PSN, 24 bits */
-	uint32_t own_psn;     /**< ours */
-	uint8_t sgid_index;   /**< of the own address */
-	uint8_t path_mtu;     /**< enum shm_mtu */
-	uint8_t timeout;      /**< code: 4.096 us x 2^this */
-	uint8_t nb_rd_atomic; /**< READs and atomics outstanding, each way */
+	uint32_t psn;          /**< its first PSN, 24 bits */
+	uint32_t own_psn;      /**< ours */
+	uint8_t sgid_index;    /**< of the own address */
+	uint8_t path_mtu;      /**< enum shm_mtu */
+	uint8_t timeout;       /**< code: 4.096 us x 2^this */
+	uint8_t nb_rd_atomic;  /**< READs and atomics outstanding, each way */
+	uint8_t retry_cnt;     /**< 0 to 7 */
+	uint8_t rnr_retry;     /**< 0 to 7; 7 = for ever */
+	uint8_t min_rnr_timer; /**< code; 12 = 0.64 ms, as perftest and the pingpongs have it */
 };
 
 /** RESET to RTS, for RC. @return 0 or what qp_modify says. */

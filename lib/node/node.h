@@ -17,6 +17,12 @@ struct node_ops {
 	/** There is room for max packets on this port: which go? The caller owns them then. */
 	uint32_t (*send)(struct node *node, uint16_t port, struct pkt **pkts, uint32_t max,
 	                 uint64_t now_ns);
+	/**
+	 * Ports that may have something to send, of those from 64 x word on; others need not be
+	 * asked before the node has received something, or had a turn at its deadline. Optional:
+	 * without it all may.
+	 */
+	uint64_t (*ready)(const struct node *node, uint16_t word);
 	/** Deadlines that have come. Called once per turn, after receive and before send. */
 	void (*tick)(struct node *node, uint64_t now_ns);
 	/** When the node wants a turn without any packet: 0 = now, NEVER_NS = not at all. */

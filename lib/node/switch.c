@@ -20,6 +20,12 @@ switch_node_send(struct node *node, uint16_t port, struct pkt **pkts, uint32_t m
 	return switch_send(switch_of(node), port, pkts, max, now_ns);
 }
 
+static uint64_t
+switch_node_ready(const struct node *node, uint16_t word)
+{
+	return switch_ready(switch_of(node), word);
+}
+
 static void
 switch_node_tick(struct node *node, uint64_t now_ns)
 {
@@ -45,6 +51,7 @@ switch_node_next_ns(const struct node *node)
 static const struct node_ops switch_node_ops = {
 	.receive = switch_node_receive,
 	.send = switch_node_send,
+	.ready = switch_node_ready,
 	.tick = switch_node_tick,
 	.next_ns = switch_node_next_ns,
 	.link = switch_node_link,

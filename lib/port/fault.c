@@ -205,23 +205,6 @@ static const struct port_ops fault_ops = {
 	.close = fault_close,
 };
 
-/*
- * Dice that came to this file later take their seeds behind all others, so that a seed goes on
- * meaning what it meant.
- */
-static void
-fault_seed(struct fault_port *fp, uint64_t seed)
-{
-	static const int born[] = {0, FAULT_TRIM, FAULT_NB_DICE};
-	struct fault_lane *lanes[] = {&fp->tx, &fp->rx};
-
-	fp->seed = seed;
-	for (uint32_t age = 0; age + 1 < sizeof(born) / sizeof(born[0]); age++)
-		for (uint32_t i = 0; i < 2; i++)
-			for (int die = born[age]; die < born[age + 1]; die++)
-				prng_seed(&lanes[i]->dice[die], prng_splitmix(&seed));
-}
-
 static void
 fault_set_outage(struct fault_port *fp, const struct fault_outage *down)
 {
@@ -234,16 +217,6 @@ fault_set_outage(struct fault_port *fp, const struct fault_outage *down)
 	fp->edge_ns = down->now || down->for_ns || fp->rx.is_cut ? 0 : NEVER_NS;
 }
 
-static void
-lane_init(struct fault_lane *lane, const struct fault_dir *dir, struct pkt_pool *pool,
-          uint64_t *hits, uint64_t *no_copy)
-{
-	fault_lane_set(lane, dir);
-	lane->pool = pool;
-	lane->hits = hits;
-	lane->no_copy = no_copy;
-}
-
 int
 port_fault_create(const struct fault_params *params, struct pkt_pool *pool, struct port **port)
 {
@@ -254,9 +227,8 @@ port_fault_create(const struct fault_params *params, struct pkt_pool *pool, stru
 	fp->port.ops = &fault_ops;
 	fp->since_ns = NEVER_NS;
 	fault_set_outage(fp, &params->down);
-	lane_init(&fp->tx, &params->tx, pool, fp->stats.tx, &fp->stats.no_copy);
-	lane_init(&fp->rx, &params->rx, pool, fp->stats.rx, &fp->stats.no_copy);
-	fault_seed(fp, params->seed);
+	fault_lanes_init(&fp->tx, &fp->rx, params, pool, &fp->stats);
+	fp->seed = params->seed;
 	*port = &fp->port;
 	return 0;
 }
@@ -299,7 +271,8 @@ port_fault_set(struct port *port, const struct fault_params *params)
 	fault_lane_set(&fp->rx, &params->rx);
 	fault_set_outage(fp, &params->down);
 	if (params->seed != fp->seed)
-		fault_seed(fp, params->seed);
+		fault_lanes_seed(&fp->tx, &fp->rx, params->seed);
+	fp->seed = params->seed;
 }
 
 const struct fault_stats *

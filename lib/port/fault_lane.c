@@ -78,17 +78,26 @@ lane_hold(struct fault_lane *lane, struct pkt *p, uint64_t now_ns)
 	};
 }
 
+/* Without an ICRC nobody would find the bit: then the frame says so itself. */
+static void
+lane_damage(struct fault_lane *lane, struct pkt *p)
+{
+	uint32_t bit = prng_below(&lane->dice[FAULT_CORRUPT], p->len * 8);
+
+	if (p->absent)
+		p->is_damaged = true;
+	else
+		p->data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+}
+
 /* The part of a frame's fate that a double has for itself. */
 static void
 lane_enter(struct fault_lane *lane, struct pkt *p, uint64_t now_ns)
 {
 	bool is_held;
 
-	if (p->len > 0 && lane_hit(lane, FAULT_CORRUPT)) {
-		uint32_t bit = prng_below(&lane->dice[FAULT_CORRUPT], p->len * 8);
-
-		p->data[bit / 8] ^= (uint8_t)(1 << bit % 8);
-	}
+	if (p->len > 0 && lane_hit(lane, FAULT_CORRUPT))
+		lane_damage(lane, p);
 	is_held = lane_hit(lane, FAULT_REORDER);
 	if (!is_held)
 		lane_append(lane, p, now_ns);
@@ -102,13 +111,11 @@ lane_copy(struct fault_lane *lane, const struct pkt *p)
 {
 	struct pkt *copy;
 
-	if (p->len > lane->pool->room_bytes || lane->pool->alloc(lane->pool, &copy, 1) == 0) {
+	if (pkt_held(p) > lane->pool->room_bytes || lane->pool->alloc(lane->pool, &copy, 1) == 0) {
 		(*lane->no_copy)++;
 		return NULL;
 	}
-	memcpy(copy->data, p->data, p->len);
-	copy->len = p->len;
-	copy->in_port = p->in_port;
+	pkt_copy(copy, p);
 	return copy;
 }
 
@@ -227,6 +234,41 @@ fault_lane_cut(struct fault_lane *lane, bool is_cut)
 	if (is_cut && !lane->is_cut)
 		lane->hits[FAULT_DOWN] += fault_lane_clear(lane);
 	lane->is_cut = is_cut;
+}
+
+/*
+ * Dice that came to this file later take their seeds behind all others, so that a seed goes on
+ * meaning what it meant.
+ */
+void
+fault_lanes_seed(struct fault_lane *tx, struct fault_lane *rx, uint64_t seed)
+{
+	static const int born[] = {0, FAULT_TRIM, FAULT_NB_DICE};
+	struct fault_lane *lanes[] = {tx, rx};
+
+	for (uint32_t age = 0; age + 1 < sizeof(born) / sizeof(born[0]); age++)
+		for (uint32_t i = 0; i < 2; i++)
+			for (int die = born[age]; die < born[age + 1]; die++)
+				prng_seed(&lanes[i]->dice[die], prng_splitmix(&seed));
+}
+
+static void
+lane_init(struct fault_lane *lane, const struct fault_dir *dir, struct pkt_pool *pool,
+          uint64_t *hits, uint64_t *no_copy)
+{
+	fault_lane_set(lane, dir);
+	lane->pool = pool;
+	lane->hits = hits;
+	lane->no_copy = no_copy;
+}
+
+void
+fault_lanes_init(struct fault_lane *tx, struct fault_lane *rx, const struct fault_params *params,
+                 struct pkt_pool *pool, struct fault_stats *stats)
+{
+	lane_init(tx, &params->tx, pool, stats->tx, &stats->no_copy);
+	lane_init(rx, &params->rx, pool, stats->rx, &stats->no_copy);
+	fault_lanes_seed(tx, rx, params->seed);
 }
 
 void

@@ -59,6 +59,16 @@ fault_lane_is_idle(const struct fault_lane *lane)
 /** Whether anything can happen to a frame. */
 bool fault_dir_any(const struct fault_dir *dir);
 
+/**
+ * The two ways of a link, as its params say; both all zero.
+ *
+ * @param stats  gets the hits; it and pool must live as long.
+ */
+void fault_lanes_init(struct fault_lane *tx, struct fault_lane *rx,
+                      const struct fault_params *params, struct pkt_pool *pool,
+                      struct fault_stats *stats);
+/** Throw their dice anew. */
+void fault_lanes_seed(struct fault_lane *tx, struct fault_lane *rx, uint64_t seed);
 /** From now on this happens. What is the same as before goes on. */
 void fault_lane_set(struct fault_lane *lane, const struct fault_dir *dir);
 /** One frame comes in. */

@@ -130,6 +130,7 @@ loses_by_trim(struct fault_lane *lane, struct pkt *p)
 		return true;
 	}
 	p->len = wire_trim(p->data, off, ipv6);
+	p->absent = 0;
 	lane->hits[FAULT_TRIM]++;
 	return false;
 }

@@ -139,6 +139,8 @@ mem_pool_alloc(struct pkt_pool *pool, struct pkt **pkts, uint32_t n)
 		((struct mem_pkt *)p)->at_home = false;
 		ASAN_UNPOISON_MEMORY_REGION(p->data, p->room);
 		p->len = 0;
+		p->absent = 0;
+		p->is_damaged = false;
 		pkts[i] = p;
 	}
 	return n;

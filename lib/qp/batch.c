@@ -9,12 +9,15 @@
 #include "wr.h"
 
 struct batch *
-batch_create(void)
+batch_create(bool payload_absent)
 {
 	struct batch *b = calloc(1, sizeof(*b));
 
 	if (!b)
 		return NULL;
+	b->payload_absent = payload_absent;
+	if (payload_absent)
+		return b;
 	b->staging = malloc(BATCH_STAGING);
 	if (!b->staging) {
 		free(b);
@@ -74,6 +77,8 @@ batch_gather(struct batch *b, struct qp *qp, const struct mem *mem, uint64_t va,
              uint32_t len)
 {
 	batch_last(b)->waits = true;
+	if (b->payload_absent)
+		return true;
 	return add_runs(b->runs_out, &b->nb_runs_out, mem, va, pkt, len, qp, b->nb_out - 1);
 }
 
@@ -83,6 +88,8 @@ batch_gather_ptr(struct batch *b, const uint8_t *src, uint8_t *pkt, uint32_t len
 	struct out_pkt *o = batch_last(b);
 
 	assert(!o->waits);
+	if (b->payload_absent)
+		return;
 	o->crc = icrc_copy(o->crc, pkt, src, len);
 }
 
@@ -164,7 +171,7 @@ write_slow(struct batch *b, struct copy_run *runs, uint32_t n, uint32_t bytes)
 {
 	uint8_t *at = b->staging;
 
-	for (uint32_t i = 0; i < n; i++, at += runs[i - 1].len)
+	for (uint32_t i = 0; at && i < n; i++, at += runs[i - 1].len)
 		memcpy(at, runs[i].pkt, runs[i].len);
 	if (runs->mem->ops->write(runs->mem, runs->va, b->staging, bytes))
 		return true;
@@ -268,6 +275,21 @@ tell_failed(const struct batch *b)
 	}
 }
 
+/* Behind the headers: payload that was gathered, padding and ICRC. */
+static void
+close_packet(const struct batch *b, const struct out_pkt *o)
+{
+	struct pkt *p = o->pkt;
+	uint32_t len = o->hdr_len + o->payload_len;
+
+	if (b->payload_absent) {
+		p->absent = o->payload_len + wire_end_len(o->payload_len);
+		p->len = o->hdr_len + p->absent;
+	} else {
+		p->len = len + wire_end(p->data + len, o->payload_len, o->crc);
+	}
+}
+
 uint32_t
 batch_flush_out(struct nic *nic, struct pkt **pkts)
 {
@@ -285,8 +307,7 @@ batch_flush_out(struct nic *nic, struct pkt **pkts)
 			failed = true;
 			continue;
 		}
-		p->len = o->hdr_len + o->payload_len;
-		p->len += wire_end(p->data + p->len, o->payload_len, o->crc);
+		close_packet(b, o);
 		nic_count_tx(nic, p);
 		if (o->to_self)
 			pkt_queue_push(&nic->loop, p);

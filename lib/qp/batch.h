@@ -74,9 +74,10 @@ struct batch {
 	uint32_t nb_planned; /**< of this turn, also those that went nowhere: what bounds it */
 	uint32_t nb_runs_out, nb_runs_in;
 	uint32_t nb_cqes;
+	bool payload_absent;
 	struct copy_run runs_out[BATCH_RUNS], runs_in[BATCH_RUNS];
 	struct pending_cqe cqes[BATCH_CQES];
-	uint8_t *staging;
+	uint8_t *staging;              /**< NULL if payload_absent */
 	struct pkt *spare[BATCH_PKTS]; /**< taken from the pool ahead of use */
 	uint32_t nb_spare;
 };
@@ -84,7 +85,8 @@ struct batch {
 /** Take spare buffers from the pool; false if it is empty. */
 bool batch_refill(struct batch *b, struct pkt_pool *pool);
 
-struct batch *batch_create(void);
+/** @param payload_absent  of the NIC's conf. @return NULL without memory. */
+struct batch *batch_create(bool payload_absent);
 void batch_destroy(struct batch *b);
 
 /** Whether a packet of any shape still fits before the next gather, and there is a buffer for it.

@@ -18,6 +18,7 @@ struct mem_seg {
 
 /**
  * Memory that is not mapped here. Both may be slow; neither blocks on what an application does.
+ * A NIC whose payload is absent never reads, and writes with src NULL: so many bytes came.
  *
  * @return false if the application's memory is gone: the request fails, nothing else.
  */

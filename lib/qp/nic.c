@@ -100,7 +100,7 @@ nic_create(const struct nic_conf *conf, uint64_t now_ns)
 	turns_init(&nic->cnp_qps);
 	pause_init(&nic->pause, &nic->stats.pfc, conf->pfc_watchdog_ns);
 	turns_init(&nic->done_qps);
-	nic->batch = batch_create();
+	nic->batch = batch_create(conf->payload_absent);
 	nic->neigh = neigh_create(&nic->self, conf->pool, NIC_MAX_NEIGHS);
 	if (conf->cc->nic_state_size)
 		nic->cc_nic.shared = calloc(1, conf->cc->nic_state_size);

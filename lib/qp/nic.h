@@ -123,6 +123,8 @@ struct nic_conf {
 	uint64_t pfc_watchdog_ns; /**< pause.h; 0 = none */
 	uint64_t base_rtt_ns;
 	uint32_t window_pkts; /**< most PSNs a QP has outstanding */
+	/** Payload is counted and not there, nor is an ICRC: pkt.absent. Laboratory; peers too. */
+	bool payload_absent;
 	uint64_t seed;
 	const struct reliability_ops *rel;       /**< of RC */
 	const struct reliability_ops *rel_dgram; /**< of UC and UD: "none" */

@@ -181,7 +181,7 @@ path_plan(struct qp *qp, const struct wire_pkt *w, uint16_t sport, uint8_t ecn)
 	}
 	assert(b->nb_spare);
 	p = b->spare[b->nb_spare - 1];
-	assert(p->room >= WIRE_HDR_MAX + w->payload_len + 3 + ICRC_LEN);
+	assert(p->room >= WIRE_HDR_MAX + (b->payload_absent ? 0 : w->payload_len + 3 + ICRC_LEN));
 	o->pkt = p;
 	o->qp = qp;
 	o->payload_len = w->payload_len;

@@ -231,7 +231,7 @@ uint32_t
 wire_end(uint8_t *end, uint32_t payload_len, uint32_t crc)
 {
 	static const uint8_t zeros[3];
-	uint32_t pad = -payload_len & 3;
+	uint32_t pad = wire_end_len(payload_len) - ICRC_LEN;
 
 	if (pad) {
 		memcpy(end, zeros, pad);

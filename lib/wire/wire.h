@@ -197,6 +197,13 @@ uint32_t wire_build(uint8_t *buf, struct wire_path *path, const struct wire_pkt 
  */
 void wire_set_tos(uint8_t *frame, const struct wire_path *path, uint8_t tos);
 
+/** Bytes of padding and ICRC behind so much payload, 4 to 7. */
+static inline uint32_t
+wire_end_len(uint32_t payload_len)
+{
+	return (-payload_len & 3) + 4;
+}
+
 /**
  * Close a packet behind its payload: pad to four bytes, then the ICRC.
  *

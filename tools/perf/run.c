@@ -201,6 +201,9 @@ connect_on_worker(void *arg, uint64_t now_ns)
 			.path_mtu = mtu_code_of(r->test.mtu),
 			.timeout = TIMEOUT,
 			.nb_rd_atomic = NB_RD_ATOMIC,
+			.retry_cnt = 7,
+			.rnr_retry = 7,
+			.min_rnr_timer = 12,
 		};
 
 		if (!terms_take_qp(r->peer_qps, i, &peer.qpn, &peer.psn)) {

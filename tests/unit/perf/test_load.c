@@ -24,6 +24,9 @@ join(struct load *a, const struct load *b)
 			.path_mtu = SHM_MTU_1024,
 			.timeout = 8,
 			.nb_rd_atomic = 16,
+			.retry_cnt = 7,
+			.rnr_retry = 7,
+			.min_rnr_timer = 12,
 		};
 
 		a->qps[i].remote_addr = (uintptr_t)b->qps[i].mem;

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lab_impl.h"
+#include "psn.h"
+
+/* Connections: an application's two ends of an RC connection, which post what flows need. */
+
+#define PD 1
+#define CHANNEL 1
+/* GID 0 is the link-local one. */
+#define SGID_INDEX 1
+#define PSN_BIAS (UINT64_C(1) << 24)
+/* Of a READ many PSNs are on their way; beyond this many a second copy counts as the first. */
+#define ARRIVED_MIN 256
+#define ARRIVED_MAX 65536
+
+static uint32_t
+pow2_at_least(uint64_t n)
+{
+	uint32_t p = 1;
+
+	while (p < n)
+		p *= 2;
+	return p;
+}
+
+/* ---- making and ending them ---- */
+
+static int
+open_end(struct conn_end *e, struct lab_host *host)
+{
+	const struct local_qp_conf conf = {
+		.type = SHM_QPT_RC,
+		.depth = host->lab->conf.host.depth,
+		.pd = PD,
+		.channel = CHANNEL,
+		.cookie = (uintptr_t)e,
+	};
+	const uint32_t access =
+		SHM_ACCESS_LOCAL_WRITE | SHM_ACCESS_REMOTE_WRITE | SHM_ACCESS_REMOTE_READ;
+
+	e->host = host->idx;
+	list_init(&e->to_poll);
+	e->seg = (struct mem_seg){.va = CONN_BASE, .len = CONN_LEN};
+	e->mem = (struct mem){.ops = &watch_mem_ops, .owner = e, .nb_segs = 1, .segs = &e->seg};
+	e->mr = mr_create(host->nic, PD, access, CONN_BASE, CONN_BASE, CONN_LEN, &e->mem);
+	if (!e->mr || local_qp_open(&e->qp, host->nic, &conf) != 0)
+		return -ENOMEM;
+	local_arm(&e->qp.cq);
+	host->result->nb_qps++;
+	return 0;
+}
+
+static void
+close_end(struct conn_end *e, struct lab_host *host)
+{
+	list_del(&e->to_poll);
+	local_qp_close(&e->qp);
+	if (e->mr) {
+		int err = mr_destroy(host->nic, e->mr);
+
+		assert(!err);
+	}
+}
+
+static uint8_t
+mtu_code(uint32_t bytes)
+{
+	uint8_t code = 1;
+
+	while (mtu_bytes(code) < bytes)
+		code++;
+	return code;
+}
+
+static int
+connect_ends(struct conn *conn, const uint32_t psn[2])
+{
+	struct lab *lab = conn->lab;
+	const struct lab_host_params *params = &lab->conf.host;
+	uint64_t now_ns = lab->net.clock.now_ps / PS_PER_NS;
+	int err = 0;
+
+	for (int i = 0; i < 2 && !err; i++) {
+		struct conn_end *own = &conn->end[i], *peer = &conn->end[!i];
+		const struct lab_host *to = &lab->hosts[peer->host];
+		const struct local_peer desc = {
+			.gid = to->ip,
+			.qpn = peer->qp.qp->qpn,
+			.psn = psn[!i],
+			.own_psn = psn[i],
+			.sgid_index = SGID_INDEX,
+			.path_mtu = mtu_code(params->path_mtu_bytes),
+			.timeout = (uint8_t)params->timeout,
+			.nb_rd_atomic = (uint8_t)params->rd_atomic,
+			.retry_cnt = (uint8_t)params->retry_cnt,
+			.rnr_retry = (uint8_t)params->rnr_retry,
+			.min_rnr_timer = (uint8_t)params->min_rnr_timer,
+		};
+
+		err = local_qp_connect(&own->qp, &desc, now_ns);
+		neigh_set(lab->hosts[own->host].nic->neigh, &to->ip, 0, to->mac, now_ns);
+	}
+	return err;
+}
+
+static void
+post_recv(struct conn_end *e)
+{
+	const struct shm_sge sge = {
+		.addr = CONN_BASE + e->nb_recvs_posted * CONN_STRIDE,
+		.length = (uint32_t)CONN_STRIDE,
+		.lkey = e->mr->key,
+	};
+
+	local_put_recv(&e->qp, e->nb_recvs_posted, &sge);
+	e->nb_recvs_posted++;
+}
+
+static int
+open_conn(struct conn *conn, const struct flow_conf *flow)
+{
+	struct lab *lab = conn->lab;
+	const struct lab_host_params *params = &lab->conf.host;
+	uint64_t seed = lab->conf.seed ^ (uint64_t)conn->idx << 32, span = params->window_pkts;
+	uint32_t psn[2];
+
+	if (conn->verb == FLOW_READ)
+		span = (uint64_t)params->rd_atomic * (flow->msg_bytes / params->path_mtu_bytes + 1);
+	span = span < ARRIVED_MIN ? ARRIVED_MIN : span > ARRIVED_MAX ? ARRIVED_MAX : span;
+	conn->arrived_mask = 2 * pow2_at_least(span) - 1;
+	conn->arrived = calloc(conn->arrived_mask / 64 + 1, sizeof(uint64_t));
+	conn->msg_mask = pow2_at_least(params->depth) - 1;
+	conn->msgs = calloc(conn->msg_mask + 1, sizeof(*conn->msgs));
+	conn->history = calloc(HISTORY_EVENTS, sizeof(*conn->history));
+	if (!conn->arrived || !conn->msgs || !conn->history)
+		return -ENOMEM;
+	for (int i = 0; i < 2; i++) {
+		psn[i] = (uint32_t)prng_splitmix(&seed) & 0xffffff;
+		if (lab->conf.first_psn != LAB_PSN_RANDOM)
+			psn[i] = lab->conf.first_psn;
+		conn->end[i].conn = conn;
+		if (open_end(&conn->end[i], &lab->hosts[i == 0 ? flow->src : flow->dst]) != 0)
+			return -ENOMEM;
+	}
+	conn->tx_next_psn = PSN_BIAS + psn[conn->verb == FLOW_READ];
+	conn->tx_una_psn = conn->data_next_psn = conn->rx_next_psn = conn->tx_next_psn;
+	if (connect_ends(conn, psn) != 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; conn->verb == FLOW_SEND && i < params->depth; i++)
+		post_recv(&conn->end[1]);
+	local_ring(&conn->end[1].qp, lab->net.clock.now_ps / PS_PER_NS);
+	return 0;
+}
+
+static void
+close_conn(struct conn *conn)
+{
+	struct lab *lab = conn->lab;
+
+	for (int i = 0; i < 2; i++)
+		if (conn->end[i].conn)
+			close_end(&conn->end[i], &lab->hosts[conn->end[i].host]);
+	for (uint32_t i = 0; conn->msgs && i <= conn->msg_mask; i++)
+		free(conn->msgs[i].placed);
+	free(conn->msgs);
+	free(conn->arrived);
+	free(conn->history);
+	free(conn);
+}
+
+void
+conns_destroy(struct lab *lab)
+{
+	for (struct conn *conn = lab->conns, *next; conn; conn = next) {
+		next = conn->next;
+		close_conn(conn);
+	}
+	lab->conns = NULL;
+	free(lab->buckets);
+}
+
+/* ---- finding them ---- */
+
+static uint32_t
+bucket_of(const struct lab *lab, uint32_t workload, uint32_t src, uint32_t dst)
+{
+	uint64_t key = (uint64_t)workload << 48 ^ (uint64_t)src << 24 ^ dst;
+
+	return (uint32_t)prng_splitmix(&key) & lab->bucket_mask;
+}
+
+static uint32_t
+bucket_of_conn(const struct conn *conn)
+{
+	return bucket_of(conn->lab, conn->workload, conn->end[0].host, conn->end[1].host);
+}
+
+static int
+grow_buckets(struct lab *lab)
+{
+	uint32_t nb = lab->buckets ? 2 * (lab->bucket_mask + 1) : 1024;
+	struct conn **buckets;
+
+	if (lab->buckets && lab->nb_conns <= lab->bucket_mask)
+		return 0;
+	buckets = calloc(nb, sizeof(*buckets));
+	if (!buckets)
+		return -ENOMEM;
+	free(lab->buckets);
+	lab->buckets = buckets;
+	lab->bucket_mask = nb - 1;
+	for (struct conn *c = lab->conns; c; c = c->next) {
+		struct conn **bucket = &buckets[bucket_of_conn(c)];
+
+		c->next_of_key = *bucket;
+		*bucket = c;
+	}
+	return 0;
+}
+
+static bool
+suits(const struct conn *c, const struct flow_conf *flow)
+{
+	if (c->has_failed || c->workload != flow->workload || c->end[0].host != flow->src ||
+	    c->end[1].host != flow->dst || c->verb != flow->verb)
+		return false;
+	return flow->qp == FLOW_QP_FRESH ? c->first_flow == FLOW_NONE : c->qp == flow->qp;
+}
+
+struct conn *
+conn_for(struct lab *lab, const struct flow_conf *flow)
+{
+	struct conn *conn, **bucket;
+
+	if (grow_buckets(lab) != 0)
+		return NULL;
+	bucket = &lab->buckets[bucket_of(lab, flow->workload, flow->src, flow->dst)];
+	for (conn = *bucket; conn; conn = conn->next_of_key)
+		if (suits(conn, flow))
+			return conn;
+	conn = calloc(1, sizeof(*conn));
+	if (!conn)
+		return NULL;
+	conn->lab = lab;
+	conn->idx = lab->nb_conns;
+	conn->workload = flow->workload;
+	conn->qp = flow->qp;
+	conn->verb = flow->verb;
+	conn->first_flow = conn->last_flow = conn->posting_flow = FLOW_NONE;
+	if (open_conn(conn, flow) != 0) {
+		close_conn(conn);
+		return NULL;
+	}
+	conn->next = lab->conns;
+	lab->conns = conn;
+	lab->nb_conns++;
+	conn->next_of_key = *bucket;
+	*bucket = conn;
+	return conn;
+}
+
+/* ---- posting ---- */
+
+static void
+put_request(struct conn *conn, uint32_t bytes)
+{
+	static const uint8_t ops[FLOW_NB_VERBS] = {
+		[FLOW_WRITE] = SHM_WR_WRITE,
+		[FLOW_SEND] = SHM_WR_SEND,
+		[FLOW_READ] = SHM_WR_READ,
+	};
+	struct conn_end *own = conn_requester(conn);
+	const struct conn_end *peer = &conn->end[own == &conn->end[0]];
+	uint64_t va = CONN_BASE + conn->nb_posted * CONN_STRIDE;
+	const struct shm_send_wqe wqe = {
+		.wr_id = conn->nb_posted,
+		.op = ops[conn->verb],
+		.flags = SHM_SEND_SIGNALED,
+		.nb_sge = 1,
+		.remote_addr = va,
+		.rkey = peer->mr->key,
+	};
+	const struct shm_sge sge = {.addr = va, .length = bytes, .lkey = own->mr->key};
+
+	local_put_send(&own->qp, &wqe, &sge);
+}
+
+static bool
+prepare(struct conn *conn, struct conn_msg *m, uint32_t bytes)
+{
+	uint32_t nb_pkts = (bytes - 1) / conn->lab->conf.host.path_mtu_bytes + 1;
+
+	*m = (struct conn_msg){.flow = conn->posting_flow, .bytes = bytes};
+	if (nb_pkts > 64)
+		m->placed = calloc((nb_pkts + 63) / 64, sizeof(uint64_t));
+	return nb_pkts <= 64 || m->placed;
+}
+
+static bool
+post_next(struct conn *conn)
+{
+	struct lab *lab = conn->lab;
+	struct flow *f = &lab->flows[conn->posting_flow];
+	uint64_t left = f->conf.bytes - conn->posted_bytes;
+	uint32_t bytes = left < f->conf.msg_bytes ? (uint32_t)left : f->conf.msg_bytes;
+	struct conn_msg *m = conn_msg_at(conn, conn->nb_posted);
+
+	if (!prepare(conn, m, bytes)) {
+		lab->is_short_of_memory = true;
+		return false;
+	}
+	m->is_last = bytes == left;
+	put_request(conn, bytes);
+	watch_note(conn, HISTORY_POST, conn_requester(conn)->host, (uint32_t)conn->nb_posted, 0,
+	           lab->net.clock.now_ps);
+	conn->nb_posted++;
+	conn->posted_bytes += bytes;
+	if (m->is_last) {
+		conn->posting_flow = lab->flow_links[conn->posting_flow].next;
+		conn->posted_bytes = 0;
+	}
+	return true;
+}
+
+void
+conn_pump(struct conn *conn)
+{
+	struct lab *lab = conn->lab;
+	struct conn_end *e = conn_requester(conn);
+	uint64_t before = conn->nb_posted;
+
+	while (!conn->has_failed && conn->posting_flow != FLOW_NONE &&
+	       conn->nb_posted - conn->nb_completed < lab->conf.host.depth && post_next(conn))
+		;
+	if (conn->nb_posted == before)
+		return;
+	local_ring(&e->qp, lab->net.clock.now_ps / PS_PER_NS);
+	net_wake(&lab->net, e->host);
+}
+
+/* ---- completions ---- */
+
+/* The flow's last message: it is done, and the connection has the next. */
+static void
+end_first_flow(struct conn *conn, enum flow_status status, uint64_t now_ps)
+{
+	uint32_t flow = conn->first_flow;
+
+	conn->first_flow = conn->lab->flow_links[flow].next;
+	if (conn->first_flow == FLOW_NONE)
+		conn->last_flow = FLOW_NONE;
+	flow_ended(conn->lab, flow, status, conn->why, now_ps);
+}
+
+/* The first failure tells why; the rest is flushed, and what was not posted never is. */
+static void
+fail(struct conn *conn, const struct shm_cqe *cqe)
+{
+	struct lab *lab = conn->lab;
+
+	if (conn->has_failed)
+		return;
+	conn->has_failed = true;
+	conn->why = (uint8_t)cqe->vendor_err;
+	lab->hosts[conn_requester(conn)->host].result->nb_failed_qps++;
+}
+
+static void
+check_completed(struct conn *conn, const struct conn_msg *m, const struct shm_cqe *cqe)
+{
+	if (cqe->wr_id != conn->nb_completed || conn->nb_completed == conn->nb_posted)
+		watch_violated(conn->lab, conn, "each WQE completes once and in order",
+		               "work request %lu completed where %lu of %lu was due",
+		               (unsigned long)cqe->wr_id, (unsigned long)conn->nb_completed,
+		               (unsigned long)conn->nb_posted);
+	else if (cqe->status == SHM_WC_SUCCESS && m->placed_bytes != m->bytes)
+		watch_violated(conn->lab, conn, "what completes has arrived",
+		               "work request %lu completed with %u of %u bytes placed",
+		               (unsigned long)cqe->wr_id, m->placed_bytes, m->bytes);
+	else if (cqe->status == SHM_WC_SUCCESS && conn->has_failed)
+		watch_violated(conn->lab, conn, "each WQE completes once and in order",
+		               "work request %lu succeeded behind one that failed",
+		               (unsigned long)cqe->wr_id);
+}
+
+static void
+on_sent(struct conn *conn, const struct shm_cqe *cqe, uint64_t now_ps)
+{
+	struct conn_msg *m = conn_msg_at(conn, conn->nb_completed);
+	bool was_last = m->is_last;
+
+	watch_note(conn, HISTORY_COMPLETE, conn_requester(conn)->host, (uint32_t)cqe->wr_id,
+	           cqe->status, now_ps);
+	check_completed(conn, m, cqe);
+	if (conn->lab->violation.rule)
+		return;
+	if (cqe->status != SHM_WC_SUCCESS)
+		fail(conn, cqe);
+	free(m->placed);
+	m->placed = NULL;
+	conn->nb_completed++;
+	if (!conn->has_failed && was_last)
+		end_first_flow(conn, FLOW_DONE, now_ps);
+	while (conn->has_failed && conn->nb_completed == conn->nb_posted &&
+	       conn->first_flow != FLOW_NONE)
+		end_first_flow(conn, FLOW_FAILED, now_ps);
+}
+
+static void
+on_received(struct conn_end *e, const struct shm_cqe *cqe, uint64_t now_ps)
+{
+	struct conn *conn = e->conn;
+	const struct conn_msg *m = conn_msg_at(conn, e->nb_recvs_done);
+
+	watch_note(conn, HISTORY_RECV, e->host, (uint32_t)cqe->wr_id, cqe->status, now_ps);
+	if (cqe->wr_id != e->nb_recvs_done)
+		watch_violated(conn->lab, conn, "each WQE completes once and in order",
+		               "receive %lu completed where %lu was due", (unsigned long)cqe->wr_id,
+		               (unsigned long)e->nb_recvs_done);
+	else if (cqe->status == SHM_WC_SUCCESS && e->nb_recvs_done >= conn->nb_posted)
+		watch_violated(conn->lab, conn, "what completes was sent",
+		               "receive %lu completed, and %lu messages were posted",
+		               (unsigned long)cqe->wr_id, (unsigned long)conn->nb_posted);
+	else if (cqe->status == SHM_WC_SUCCESS &&
+	         (cqe->byte_len != m->bytes || m->placed_bytes != m->bytes))
+		watch_violated(conn->lab, conn, "what completes has arrived",
+		               "receive %lu completed with %u bytes, %u placed, of %u",
+		               (unsigned long)cqe->wr_id, cqe->byte_len, m->placed_bytes, m->bytes);
+	e->nb_recvs_done++;
+	if (cqe->status == SHM_WC_SUCCESS)
+		post_recv(e);
+}
+
+void
+conn_poll(struct conn_end *e, uint64_t now_ps)
+{
+	struct conn *conn = e->conn;
+	uint64_t recvs_before = e->nb_recvs_posted;
+	struct shm_cqe cqe;
+
+	local_arm(&e->qp.cq);
+	while (!conn->lab->violation.rule && local_poll(&e->qp.cq, &cqe)) {
+		if (cqe.op & SHM_WC_RECV)
+			on_received(e, &cqe, now_ps);
+		else
+			on_sent(conn, &cqe, now_ps);
+	}
+	if (e->nb_recvs_posted != recvs_before)
+		local_ring(&e->qp, now_ps / PS_PER_NS);
+	if (e == conn_requester(conn))
+		conn_pump(conn);
+}

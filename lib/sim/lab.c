@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lab.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "batch.h"
+#include "lab_impl.h"
+#include "pool.h"
+
+/* Headers of any packet, PFC and ARP frames; without payload. */
+#define HEADERS_ROOM 256
+
+/* ---- set-up ---- */
+
+static void
+on_turn(void *arg, bool is_up, uint64_t now_ps)
+{
+	struct net_way *way = arg;
+	struct lab *lab = container_of(way->from->net, struct lab, net);
+	uint32_t link = (uint32_t)((struct net_way(*)[2])way - lab->net.links);
+
+	(void)now_ps;
+	lab_reroute(lab, link, is_up);
+	net_set_link(&lab->net, link, is_up);
+}
+
+static int
+create_faults(struct lab *lab)
+{
+	for (uint32_t i = 0; lab->conf.faults && i < lab->net.nb_links; i++) {
+		struct fault_params params = lab->conf.faults[i];
+		struct net_way *ways = lab->net.links[i];
+		struct sim_link *const links[] = {&ways[0].link, &ways[1].link};
+		uint64_t seed = lab->conf.seed ^ params.seed << 32 ^ (uint64_t)i << 8 ^ 1;
+
+		if (!fault_any(&params))
+			continue;
+		params.seed = prng_splitmix(&seed);
+		if (link_faults_create(links, &params, lab->pool, on_turn, ways) != 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void
+fire_stop(struct event *e, uint64_t now_ps)
+{
+	(void)now_ps;
+	container_of(e, struct lab, stop)->is_over = true;
+}
+
+static int
+set_up(struct lab *lab)
+{
+	const struct lab_conf *conf = &lab->conf;
+
+	lab->link_results = calloc(conf->plan->nb_links, sizeof(*lab->link_results));
+	lab->base_rtt_ns = conf->host.base_rtt_ns ? conf->host.base_rtt_ns : conf->plan->rtt_ns;
+	lab->pool =
+		sim_pool_create(HEADERS_ROOM + (conf->real_payload ? conf->host.ip_mtu_bytes : 0));
+	if (!lab->link_results || !lab->pool || net_init(&lab->net, conf->plan, lab->pool) != 0 ||
+	    lab_hosts_create(lab) != 0 || lab_switches_create(lab) != 0 ||
+	    create_faults(lab) != 0 || flows_begin(lab) != 0 || probes_begin(lab) != 0)
+		return -ENOMEM;
+	lab->stop.fire = fire_stop;
+	if (conf->duration_ns)
+		event_arm(&lab->net.clock, &lab->stop, conf->duration_ns * PS_PER_NS);
+	for (uint32_t i = 0; i < lab->net.nb_hosts; i++)
+		net_wake(&lab->net, i);
+	return 0;
+}
+
+struct lab *
+lab_create(const struct lab_conf *conf)
+{
+	struct lab *lab = calloc(1, sizeof(*lab));
+
+	if (!lab)
+		return NULL;
+	lab->conf = *conf;
+	list_init(&lab->timers);
+	if (set_up(lab) != 0) {
+		lab_destroy(lab);
+		return NULL;
+	}
+	return lab;
+}
+
+void
+lab_destroy(struct lab *lab)
+{
+	if (!lab)
+		return;
+	probes_end(lab);
+	conns_destroy(lab);
+	flows_end(lab);
+	net_fini(&lab->net);
+	lab_switches_destroy(lab);
+	lab_hosts_destroy(lab);
+	assert(!lab->pool || sim_pool_nb_out(lab->pool) == 0);
+	sim_pool_destroy(lab->pool);
+	free(lab->violation.history);
+	free(lab->link_results);
+	free(lab);
+}
+
+/* ---- loop ---- */
+
+bool
+lab_run(struct lab *lab, uint64_t nb_events)
+{
+	if (lab->is_over)
+		return false;
+	while (nb_events-- > 0 && !lab->is_over && events_step(&lab->net.clock, NEVER_PS))
+		;
+	lab->is_over |= events_next_ps(&lab->net.clock) == NEVER_PS;
+	if (lab->is_over)
+		watch_end(lab);
+	return !lab->is_over;
+}
+
+uint64_t
+lab_now_ps(const struct lab *lab)
+{
+	return lab->net.clock.now_ps;
+}
+
+void
+lab_progress(const struct lab *lab, uint64_t *nb_ended, uint64_t *nb_known)
+{
+	*nb_ended = lab->nb_ended;
+	*nb_known = lab->nb_flows;
+}
+
+static void
+tap(void *arg, struct net_node *node, uint16_t port, bool is_out, const struct pkt *p,
+    uint64_t now_ps)
+{
+	struct lab *lab = arg;
+
+	if (node->idx == lab->tap.node)
+		lab->tap.frame(lab->tap.arg, node->idx, port, is_out, now_ps, p);
+}
+
+void
+lab_set_tap(struct lab *lab, const struct lab_tap *t)
+{
+	lab->net.hooks.tap = t ? tap : NULL;
+	if (t)
+		lab->tap = *t;
+}
+
+/* ---- result ---- */
+
+static void
+sum_links(struct lab *lab)
+{
+	for (uint32_t i = 0; i < lab->net.nb_links; i++) {
+		const struct fault_stats *f = link_fault_stats(&lab->net.links[i][0].link);
+
+		for (int w = 0; w < 2; w++) {
+			struct link_result *r = &lab->link_results[i][w];
+			const uint64_t *hits = !f ? NULL : w == 0 ? f->tx : f->rx;
+
+			*r = lab->net.links[i][w].link.stats;
+			if (!hits)
+				continue;
+			r->lost_pkts = hits[FAULT_LOSS] + hits[FAULT_BURST] + hits[FAULT_PATTERN] +
+			               hits[FAULT_QPN] + hits[FAULT_NO_TRIM] + hits[FAULT_DOWN];
+			r->doubled_pkts = hits[FAULT_DUPLICATE];
+			if (w == 0)
+				r->faults = *f;
+		}
+	}
+}
+
+static void
+sum_workloads(struct lab *lab)
+{
+	for (uint32_t i = 0; i < lab->conf.nb_workloads; i++) {
+		const struct workload *w = &lab->conf.workloads[i];
+		struct workload_result *r = &lab->workload_results[i];
+
+		r->name = w->name;
+		r->kind = w->ops->name;
+		r->nb_flows = w->nb_started;
+		r->nb_rounds = w->nb_rounds;
+		if (w->done_ps)
+			r->done_ps = w->done_ps;
+	}
+}
+
+const struct result *
+lab_result(struct lab *lab)
+{
+	const struct plan *plan = lab->conf.plan;
+
+	for (uint32_t i = 0; i < plan->nb_switches; i++) {
+		switch_stats(lab->switches[i].sw, &lab->switch_results[i].stats);
+		lab->switch_results[i].ports = lab->switches[i].ports;
+	}
+	for (uint32_t i = 0; i < plan->nb_hosts; i++)
+		nic_engine_stats(lab->hosts[i].nic, lab->hosts[i].engine_stats);
+	sum_links(lab);
+	sum_workloads(lab);
+	lab->result = (struct result){
+		.scenario = lab->conf.scenario,
+		.seed = lab->conf.seed,
+		.end_ps = lab->net.clock.now_ps,
+		.nb_events = lab->net.clock.nb_fired,
+		.data_pkts = lab->data_pkts,
+		.plan = plan,
+		.nb_flows = lab->nb_flows,
+		.flows = lab->flows,
+		.nb_workloads = lab->conf.nb_workloads,
+		.workloads = lab->workload_results,
+		.hosts = lab->host_results,
+		.switches = lab->switch_results,
+		.links = (const struct link_result(*)[2])lab->link_results,
+		.sample_ps = lab->conf.sample_ns * PS_PER_NS,
+		.nb_series = lab->conf.nb_probes,
+		.series = lab->series,
+		.queues = &lab->queues,
+		.violation = lab->violation,
+	};
+	return &lab->result;
+}

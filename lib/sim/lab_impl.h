@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_SIM_LAB_IMPL_H
+#define WEFT_SIM_LAB_IMPL_H
+
+#include "host.h"
+#include "lab.h"
+#include "list.h"
+#include "local.h"
+#include "net.h"
+#include "switch_node.h"
+#include "topo.h"
+
+/*
+ * Between the files of a run: lab.c (set-up, loop, result), lab_host.c (NICs, and what they and
+ * their applications do in a turn), lab_switch.c (switches and routes), conn.c (connections: QPs,
+ * work requests, completions), flows.c (workloads, and flows on connections), watch.c (what is seen
+ * of each connection from outside), probe.c (series).
+ */
+
+/* What a watcher remembers of a connection. */
+#define HISTORY_EVENTS 128 /* a power of two; 100 are told */
+
+struct history_event {
+	uint64_t at_ps : 56;
+	uint64_t kind : 8; /* enum history_kind */
+	uint32_t psn;      /* of a frame; else the work request's number */
+	uint8_t opcode;
+	uint8_t detail; /* AETH syndrome, status */
+	uint16_t host;
+};
+
+/* A work request of a connection, from posting to completion. */
+struct conn_msg {
+	uint32_t flow;
+	uint32_t bytes;
+	uint32_t placed_bytes; /* for the first time */
+	bool is_last;          /* of its flow */
+	bool is_delivered;
+	uint64_t *placed; /* bit per path MTU of bytes; NULL: few_placed */
+	uint64_t few_placed;
+};
+
+struct conn;
+
+/* A QP and the memory of one end. */
+struct conn_end {
+	struct conn *conn;
+	uint32_t host;
+	struct local_qp qp;
+	struct mem mem;
+	struct mem_seg seg;
+	struct mr *mr;
+	struct list to_poll; /* in its host's: completions have come */
+	uint64_t nb_recvs_posted, nb_recvs_done;
+};
+
+/*
+ * Two QPs between which data go one way, from end[0] to end[1]. Message i, counted from the start,
+ * has bytes CONN_BASE + i x CONN_STRIDE on of both ends' memory for its own: nothing is ever placed
+ * where another message's bytes belong.
+ */
+#define CONN_BASE (UINT64_C(1) << 40)
+#define CONN_STRIDE (UINT64_C(1) << 30)
+#define CONN_LEN (UINT64_C(1) << 62)
+
+struct conn {
+	struct lab *lab;
+	struct conn *next_of_key; /* in its bucket */
+	struct conn *next;        /* of all */
+	uint32_t idx;
+	uint32_t workload, qp;
+	uint8_t verb;
+	bool has_failed;
+	uint8_t why; /* enum qp_reason */
+	struct conn_end end[2];
+
+	/* flows in order; the first is being posted, or all of it is */
+	uint32_t first_flow, last_flow; /* FLOW_NONE */
+	uint32_t posting_flow;          /* FLOW_NONE = all are posted */
+	uint64_t posted_bytes;          /* of posting_flow */
+	/* messages: completed <= posted, all free running */
+	struct conn_msg *msgs; /* slot = number & msg_mask */
+	uint32_t msg_mask;
+	uint64_t nb_posted, nb_completed;
+
+	/* seen from outside; PSNs of the requester's stream, unwrapped from PSN_BIAS + first on */
+	uint64_t tx_next_psn;   /* one beyond the highest sent */
+	uint64_t tx_una_psn;    /* all below were acknowledged */
+	uint64_t data_next_psn; /* one beyond the highest data packet sent */
+	uint64_t rx_next_psn;   /* one beyond the highest data packet that arrived */
+	uint64_t *arrived;      /* bit per PSN of the last arrived_mask + 1 below rx_next_psn */
+	uint32_t arrived_mask;
+	struct history_event *history; /* slot = number & (HISTORY_EVENTS - 1) */
+	uint32_t nb_history;
+};
+
+#define FLOW_NONE UINT32_MAX
+
+struct lab_host {
+	struct host host;
+	struct lab *lab;
+	struct nic *nic;
+	uint32_t idx;
+	char name[PLAN_NAME_LEN];
+	struct neigh_resolver resolver;
+	struct ip_addr ip;
+	uint8_t mac[6];
+	struct list to_poll;                      /* conn_end.to_poll */
+	uint32_t first_delivered, last_delivered; /* flows to tell of: by flow_next_delivered */
+	struct host_result *result;               /* in lab.host_results */
+	uint64_t engine_stats[NIC_ENGINE_NB][NIC_ENGINE_STATS_MAX];
+};
+
+struct lab_switch {
+	struct switch_node node;
+	struct fabric_switch *sw;
+	const struct switch_port_stats **ports;
+};
+
+/* Beside each flow. */
+struct flow_links {
+	uint32_t next;           /* of its connection */
+	uint32_t next_delivered; /* of those that its receiver's turn tells of */
+};
+
+/* What a workload's environment is called with. */
+struct lab_workload {
+	struct lab *lab;
+	struct workload *workload;
+};
+
+/* What a workload has asked to be told at a time; or that it begins. */
+struct lab_timer {
+	struct event event;
+	struct list link; /* in lab.timers */
+	const struct lab_workload *of;
+	uint64_t tag;
+	bool is_begin;
+};
+
+struct lab {
+	struct lab_conf conf;
+	struct net net;
+	struct pkt_pool *pool;
+	struct lab_host *hosts;
+	struct lab_switch *switches;
+	uint64_t base_rtt_ns;
+
+	struct topo_map map;
+	struct topo *topo;
+	uint64_t *all_up; /* ports of each route of each switch when every link is up */
+
+	struct conn **buckets; /* of connections by key */
+	uint32_t bucket_mask;
+	struct conn *conns;
+	uint32_t nb_conns;
+
+	struct flow *flows;
+	struct flow_links *flow_links;
+	uint32_t nb_flows, max_flows, nb_ended;
+	struct lab_workload *workloads;
+	struct workload_result *workload_results;
+	struct list timers; /* armed */
+	uint32_t nb_begun;  /* workloads */
+
+	struct event sample, stop;
+	uint32_t nb_samples;
+	struct series *series;
+	struct probe *probes;
+	struct queue_histogram queues;
+	uint32_t series_max;
+
+	struct lab_tap tap;
+	uint64_t data_pkts;
+	bool is_over, is_short_of_memory;
+	struct violation violation;
+	struct host_result *host_results;
+	struct switch_result *switch_results;
+	struct link_result (*link_results)[2];
+	struct result result;
+};
+
+/* ---- lab_host.c ---- */
+int lab_hosts_create(struct lab *lab);
+void lab_hosts_destroy(struct lab *lab);
+
+/* ---- lab_switch.c ---- */
+int lab_switches_create(struct lab *lab);
+void lab_switches_destroy(struct lab *lab);
+/* A link of the plan went down or came up: routes of all switches. */
+void lab_reroute(struct lab *lab, uint32_t link, bool is_up);
+
+/* ---- conn.c ---- */
+/* The connection that a flow is to use; NULL without memory. */
+struct conn *conn_for(struct lab *lab, const struct flow_conf *flow);
+/* Post what fits, and wake the host. */
+void conn_pump(struct conn *conn);
+/* Completions of one end. */
+void conn_poll(struct conn_end *end, uint64_t now_ps);
+void conns_destroy(struct lab *lab);
+static inline struct conn_end *
+conn_requester(struct conn *conn)
+{
+	return &conn->end[conn->verb == FLOW_READ];
+}
+static inline struct conn_msg *
+conn_msg_at(const struct conn *conn, uint64_t number)
+{
+	return &conn->msgs[number & conn->msg_mask];
+}
+
+/* ---- flows.c ---- */
+int flows_begin(struct lab *lab);
+void flows_end(struct lab *lab);
+/* The last byte of a flow was placed; told in the receiver's next turn. */
+void flow_delivered(struct lab *lab, struct lab_host *host, uint32_t flow, uint64_t now_ps);
+void flows_tell_delivered(struct lab_host *host, uint64_t now_ps);
+/* Completed, or failed. */
+void flow_ended(struct lab *lab, uint32_t flow, enum flow_status status, uint8_t why,
+                uint64_t now_ps);
+/* Whether every workload is finite, and done. */
+bool flows_are_done(const struct lab *lab);
+
+/* ---- watch.c ---- */
+enum history_kind {
+	HISTORY_TX, /* a frame left a host */
+	HISTORY_RX, /* a frame came to a host */
+	HISTORY_POST,
+	HISTORY_COMPLETE,
+	HISTORY_RECV,
+	HISTORY_NB,
+};
+void watch_tx(struct lab_host *host, const struct pkt *p, uint64_t now_ps);
+void watch_rx(struct lab_host *host, const struct pkt *p, uint64_t now_ps);
+void watch_note(struct conn *conn, enum history_kind kind, uint32_t host, uint32_t number,
+                uint8_t detail, uint64_t now_ps);
+extern const struct mem_ops watch_mem_ops; /* mem.owner is a conn_end */
+/* A rule is broken: the run is over. conn may be NULL. */
+__attribute__((format(printf, 4, 5))) void watch_violated(struct lab *lab, struct conn *conn,
+                                                          const char *rule, const char *fmt, ...);
+/* Sums, when the run is over. */
+void watch_end(struct lab *lab);
+
+/* ---- probe.c ---- */
+int probes_begin(struct lab *lab);
+void probes_end(struct lab *lab);
+
+#endif
