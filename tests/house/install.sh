@@ -31,6 +31,7 @@ sbin/weftd
 bin/weft-run
 bin/weftctl
 lib*/weft/libibverbs.so.1
+lib*/weft/weft-lab-mpi.so
 lib*/libweft.so
 lib*/libweft.so.0
 lib*/pkgconfig/weft.pc

@@ -14,7 +14,7 @@ export LC_ALL
 meson introspect --targets "$build" | python3 -c '
 import json, sys
 for target in json.load(sys.stdin):
-    if target["type"] in ("executable", "shared library"):
+    if target["type"] in ("executable", "shared library", "shared module"):
         for name in target["filename"]:
             print("installed" if target["installed"] else "tests", name)
 ' >"$scratch/targets"
