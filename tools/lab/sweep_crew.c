@@ -92,8 +92,7 @@ move_fd(int from, int to)
 }
 
 static _Noreturn void
-be_child(const struct crew *crew, pid_t parent, int row_fd, int said_fd, char *const *overrides,
-         uint32_t nb)
+be_child(const struct crew *crew, pid_t parent, int row_fd, int said_fd, char *const *overrides)
 {
 	struct sigaction by_default = {.sa_handler = SIG_DFL}, before;
 	FILE *row;
@@ -120,7 +119,7 @@ be_child(const struct crew *crew, pid_t parent, int row_fd, int said_fd, char *c
 	move_fd(row_fd, 3);
 	close_others();
 	row = fdopen(3, "w");
-	if (!row || crew->run(crew->scenario, overrides, nb, row) != 0) {
+	if (!row || crew->run(crew->scenario, overrides, row) != 0) {
 		fflush(stderr);
 		_exit(1);
 	}
@@ -157,7 +156,7 @@ close_fd(int *fd)
 }
 
 int
-crew_start(struct crew *crew, uint32_t cell, char *const *overrides, uint32_t nb)
+crew_start(struct crew *crew, uint32_t cell, char *const *overrides)
 {
 	struct crew_child *c = crew->children;
 	pid_t parent = getpid();
@@ -176,7 +175,7 @@ crew_start(struct crew *crew, uint32_t cell, char *const *overrides, uint32_t nb
 	fflush(NULL);
 	c->pid = c->row ? fork() : -1;
 	if (c->pid == 0)
-		be_child(crew, parent, row[1], said[1], overrides, nb);
+		be_child(crew, parent, row[1], said[1], overrides);
 	err = c->row ? -errno : -ENOMEM;
 	close(row[1]);
 	close(said[1]);

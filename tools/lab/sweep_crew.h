@@ -19,11 +19,11 @@
 /**
  * What a cell does: in a child process, so it may do anything.
  *
- * @param overrides  nb texts "KEY=VALUE", and a NULL.
- * @param row        gets a line "NAME\tUNIT\tVALUE\n" for each number of the result.
+ * @param overrides  texts "KEY=VALUE", and a NULL.
+ * @param row        gets a line "NAME\tVALUE\n" for each number of the result.
  * @return           0, or anything else if there is no result; why is on stderr then.
  */
-typedef int (*crew_cell)(const char *scenario, char *const *overrides, uint32_t nb, FILE *row);
+typedef int (*crew_cell)(const char *scenario, char *const *overrides, FILE *row);
 
 #define CREW_MAX 1024
 #define CREW_SAID_MAX 2048
@@ -73,10 +73,10 @@ crew_has_room(const struct crew *crew)
 /**
  * Start a cell. There must be room.
  *
- * @param overrides  as matrix_overrides makes them; nb of them. They stay the caller's.
+ * @param overrides  as matrix_overrides makes them; they stay the caller's.
  * @return           0 or a negative errno.
  */
-int crew_start(struct crew *crew, uint32_t cell, char *const *overrides, uint32_t nb);
+int crew_start(struct crew *crew, uint32_t cell, char *const *overrides);
 
 /**
  * Wait until a cell has ended, a signal asks to stop, or so many milliseconds are over.

@@ -9,7 +9,7 @@
 
 #include "sweep_matrix.h"
 
-/* Longest name, unit, value. */
+/* Longest name, longest value. */
 #define FIELD_MAX 120
 
 /* Cut off the field that a text begins with. */
@@ -73,10 +73,9 @@ row_parse(char *text, struct sweep_row *row)
 		if (row->nb_metrics == ROW_METRICS_MAX)
 			return false;
 		m->name = next_field(&text);
-		m->unit = next_field(&text);
 		m->value = next_field(&text);
 		if (!m->value || *m->name == '\0' || !is_text(m->name, FIELD_MAX) ||
-		    !is_text(m->unit, FIELD_MAX) || !is_text(m->value, FIELD_MAX))
+		    !is_text(m->value, FIELD_MAX))
 			return false;
 	}
 	return row_is_ok(row) || row->nb_metrics == 0;

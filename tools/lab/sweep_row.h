@@ -10,7 +10,7 @@
  * @file
  * What became of one cell, as a text without a newline: fields with tabs between them,
  *
- *     CELL STATUS [NAME UNIT VALUE]...
+ *     CELL STATUS [NAME VALUE]...
  *
  * It comes from a child process that may have gone mad, from a file that anybody may have written,
  * or from another machine: row_parse is the only way to look into it.
@@ -25,8 +25,8 @@
 #define ROW_OK "ok"
 
 struct row_metric {
-	const char *name, *unit; /**< unit may be "" */
-	const char *value;       /**< as CSV has it, unquoted; "" = it has none */
+	const char *name;  /**< with its unit, as "goodput_bps" */
+	const char *value; /**< as CSV has it, unquoted; "" = it has none */
 };
 
 struct sweep_row {
@@ -53,7 +53,7 @@ row_is_ok(const struct sweep_row *row)
 /**
  * The row of a cell that went well.
  *
- * @param results  lines "NAME\tUNIT\tVALUE\n", len bytes; is used up.
+ * @param results  lines "NAME\tVALUE\n", len bytes; is used up.
  * @return         a text to be freed; NULL if these are no results, or without memory.
  */
 char *row_of_results(uint32_t cell, char *results, size_t len);

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Metrics that have a column: "NAME" or "NAME UNIT". */
+#include "csv.h"
+
+/* Metrics that have a column. */
 struct columns {
 	char **names;
 	uint32_t nb, room;
@@ -32,26 +34,14 @@ owner(const struct table *t, uint32_t cell)
 	return NULL;
 }
 
-static bool
-is_name_of(const char *name, const struct row_metric *m)
-{
-	size_t len = strlen(m->name);
-
-	if (strncmp(name, m->name, len) != 0)
-		return false;
-	if (*m->unit == '\0')
-		return name[len] == '\0';
-	return name[len] == ' ' && strcmp(name + len + 1, m->unit) == 0;
-}
-
 /* Its index, or nb. Rows are mostly alike, so it is mostly where the last one was, and one on. */
 static uint32_t
 column_find(const struct columns *c, const struct row_metric *m, uint32_t guess)
 {
-	if (guess < c->nb && is_name_of(c->names[guess], m))
+	if (guess < c->nb && strcmp(c->names[guess], m->name) == 0)
 		return guess;
 	for (uint32_t i = 0; i < c->nb; i++) {
-		if (is_name_of(c->names[i], m))
+		if (strcmp(c->names[i], m->name) == 0)
 			return i;
 	}
 	return c->nb;
@@ -71,10 +61,22 @@ column_add(struct columns *c, const struct row_metric *m)
 		c->names = names;
 		c->room = room;
 	}
-	if (asprintf(&name, "%s%s%s", m->name, *m->unit ? " " : "", m->unit) < 0)
+	name = strdup(m->name);
+	if (!name)
 		return -ENOMEM;
 	c->names[c->nb++] = name;
 	return 0;
+}
+
+/* The seed, say, has its column already if it varies. */
+static bool
+is_parameter(const struct matrix *m, const char *name)
+{
+	for (uint32_t i = 0; i < m->nb_axes; i++) {
+		if (strcmp(m->axes[i].key, name) == 0)
+			return true;
+	}
+	return false;
 }
 
 static int
@@ -88,6 +90,8 @@ collect_columns(struct table *t)
 		if (j && !row)
 			return -EIO;
 		for (uint32_t i = 0; row && i < row->nb_metrics; i++) {
+			if (is_parameter(&j->matrix, row->metrics[i].name))
+				continue;
 			at = column_find(&t->columns, &row->metrics[i], at);
 			if (at == t->columns.nb && column_add(&t->columns, &row->metrics[i]) < 0)
 				return -ENOMEM;
@@ -98,22 +102,6 @@ collect_columns(struct table *t)
 }
 
 static void
-write_field(FILE *out, const char *text)
-{
-	if (!strpbrk(text, ",\"\r\n")) {
-		fputs(text, out);
-		return;
-	}
-	putc('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			putc('"', out);
-		putc(*text, out);
-	}
-	putc('"', out);
-}
-
-static void
 write_head(const struct table *t, FILE *out)
 {
 	const struct matrix *m = &t->journals[0].matrix;
@@ -121,12 +109,12 @@ write_head(const struct table *t, FILE *out)
 	fputs("cell", out);
 	for (uint32_t i = 0; i < m->nb_axes; i++) {
 		putc(',', out);
-		write_field(out, m->axes[i].key);
+		csv_field(out, m->axes[i].key);
 	}
 	fputs(",status", out);
 	for (uint32_t i = 0; i < t->columns.nb; i++) {
 		putc(',', out);
-		write_field(out, t->columns.names[i]);
+		csv_field(out, t->columns.names[i]);
 	}
 	putc('\n', out);
 }
@@ -147,13 +135,13 @@ write_row(struct table *t, const struct sweep_row *row, FILE *out)
 	fprintf(out, "%" PRIu32, row->cell);
 	for (uint32_t i = 0; i < m->nb_axes; i++) {
 		putc(',', out);
-		write_field(out, matrix_value(m, i, row->cell));
+		csv_field(out, matrix_value(m, i, row->cell));
 	}
 	putc(',', out);
-	write_field(out, row->status);
+	csv_field(out, row->status);
 	for (uint32_t i = 0; i < t->columns.nb; i++) {
 		putc(',', out);
-		write_field(out, t->fields[i]);
+		csv_field(out, t->fields[i]);
 	}
 	putc('\n', out);
 }

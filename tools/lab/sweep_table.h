@@ -11,8 +11,8 @@
  * @file
  * The CSV of a sweep (RFC 4180, but lines end in a newline only): a line for each cell, in the
  * order of cells, whatever the order in which they came and in whichever journals they are.
- * Columns: cell, the parameters, status, then all metrics that some cell has, in the order in which
- * they first appear; what a cell lacks is empty.
+ * Columns: cell, the parameters, status, then all metrics that some cell has and that are no
+ * parameter, in the order in which they first appear; what a cell lacks is empty.
  */
 
 /**

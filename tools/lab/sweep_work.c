@@ -44,7 +44,7 @@ static int
 start(const struct work *w, uint32_t cell)
 {
 	char **overrides = matrix_overrides(w->matrix, cell);
-	int err = overrides ? crew_start(w->crew, cell, overrides, w->matrix->nb_axes) : -ENOMEM;
+	int err = overrides ? crew_start(w->crew, cell, overrides) : -ENOMEM;
 
 	free(overrides);
 	return err;

@@ -31,19 +31,18 @@ number_of(char *const *overrides, const char *key)
 }
 
 static int
-run_cell(const char *scenario, char *const *overrides, uint32_t nb, FILE *row)
+run_cell(const char *scenario, char *const *overrides, FILE *row)
 {
 	long x = number_of(overrides, "x"), seed = number_of(overrides, "seed");
 	int fd = open("runs", O_WRONLY | O_APPEND | O_CREAT, 0600);
 
 	(void)scenario;
-	(void)nb;
 	usleep((useconds_t)pause_us);
 	if (x == 3 && access("mended", F_OK) != 0)
 		raise(SIGKILL);
-	fprintf(row, "y\tms\t%ld\n", 10 * x + seed);
+	fprintf(row, "y_ms\t%ld\n", 10 * x + seed);
 	if (x % 2)
-		fprintf(row, "odd\t\t%ld\n", x);
+		fprintf(row, "odd\t%ld\n", x);
 	return write(fd, "x", 1) == 1 ? 0 : -1;
 }
 
@@ -179,7 +178,7 @@ Test(sweep, a_table_has_a_line_for_each_cell)
 
 	cr_expect_eq(sweep("s.lab x=1,2 --seeds 7..8 -o a.csv"), 0);
 	text = read_file("a.csv");
-	cr_expect_str_eq(text, "cell,x,seed,status,y ms,odd\n"
+	cr_expect_str_eq(text, "cell,x,seed,status,y_ms,odd\n"
 	                       "0,1,7,ok,17,1\n"
 	                       "1,1,8,ok,18,1\n"
 	                       "2,2,7,ok,27,\n"
@@ -269,7 +268,7 @@ Test(sweep, a_cell_that_fails_is_told_and_can_be_done_again)
 
 	cr_expect_eq(sweep("s.lab x=2..4 -o a.csv"), 1);
 	text = read_file("a.csv");
-	cr_expect_str_eq(text, "cell,x,status,y ms\n"
+	cr_expect_str_eq(text, "cell,x,status,y_ms\n"
 	                       "0,2,ok,20\n1,3,failed: signal KILL,\n2,4,ok,40\n");
 	free(text);
 	expect_said("1 of 3 cells failed");
@@ -280,7 +279,7 @@ Test(sweep, a_cell_that_fails_is_told_and_can_be_done_again)
 	cr_expect_eq(sweep("s.lab x=2..4 -o a.csv --retry"), 0);
 	cr_expect_eq(size_of("runs"), 3);
 	text = read_file("a.csv");
-	cr_expect_str_eq(text, "cell,x,status,y ms,odd\n0,2,ok,20,\n1,3,ok,30,3\n2,4,ok,40,\n");
+	cr_expect_str_eq(text, "cell,x,status,y_ms,odd\n0,2,ok,20,\n1,3,ok,30,3\n2,4,ok,40,\n");
 	free(text);
 }
 

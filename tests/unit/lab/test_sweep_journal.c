@@ -92,7 +92,7 @@ Test(sweep_journal, rows_are_there_again_after_the_program_died)
 	cr_assert_eq(journal_open(&j, path, &id, &matrix, JOURNAL_SAME, why, sizeof(why)), 0, "%s",
 	             why);
 	cr_expect_eq(j.nb_mine, 6);
-	cr_expect_eq(journal_append(&j, "4\tok\tgoodput\tbit/s\t5\tdrops\t\t0"), 0);
+	cr_expect_eq(journal_append(&j, "4\tok\tgoodput\t5\tdrops\t0"), 0);
 	cr_expect_eq(journal_append(&j, "1\tfailed: signal SEGV"), 0);
 	cr_expect_eq(journal_append(&j, "0\tok"), 0);
 	journal_close(&j);
@@ -108,7 +108,7 @@ Test(sweep_journal, rows_are_there_again_after_the_program_died)
 
 	journal_retry(&j);
 	cr_expect_eq(j.nb_done, 2);
-	cr_expect_eq(journal_append(&j, "1\tok\tgoodput\tbit/s\t7"), 0);
+	cr_expect_eq(journal_append(&j, "1\tok\tgoodput\t7"), 0);
 	journal_close(&j);
 	cr_assert_eq(journal_open(&j, path, &id, &matrix, JOURNAL_SAME, why, sizeof(why)), 0);
 	cr_expect_eq(j.nb_done, 3);
@@ -127,11 +127,11 @@ Test(sweep_journal, what_is_no_row_of_it_is_not_taken)
 		"-1\tok",
 		"0\tfine",
 		"0\tok\tname",
-		"0\tok\tname\tunit",
-		"0\tok\t\tunit\t1",
-		"0\tok\tname\tunit\t1\t",
-		"0\tok\tname\tunit\t1\n1\tok",
-		"0\tfailed\tname\tunit\t1",
+		"0\tok\tname\t1\tname",
+		"0\tok\t\t1",
+		"0\tok\tname\t1\t",
+		"0\tok\tname\t1\n1\tok",
+		"0\tfailed\tname\t1",
 		"2\tok",
 		"00000000\tok",
 	};
@@ -195,7 +195,7 @@ Test(sweep_journal, only_one_program_writes_it)
 /* Of a journal with three rows: wherever it is cut off, whole rows stay, and it can go on. */
 Test(sweep_journal, a_death_at_any_byte_loses_at_most_the_row_that_was_being_written)
 {
-	static const char *const rows[] = {"4\tok\tgoodput\tbit/s\t5", "1\tfailed: why", "5\tok"};
+	static const char *const rows[] = {"4\tok\tgoodput\t5", "1\tfailed: why", "5\tok"};
 	size_t ends[4], len;
 	struct stat st;
 	struct journal j;
@@ -245,9 +245,9 @@ Test(sweep_journal, a_bad_byte_before_the_last_line_is_told_with_its_line)
 	char *whole;
 
 	cr_assert_eq(journal_open(&j, path, &id, &matrix, JOURNAL_SAME, why, sizeof(why)), 0);
-	cr_assert_eq(journal_append(&j, "4\tok\tgoodput\tbit/s\t5"), 0);
+	cr_assert_eq(journal_append(&j, "4\tok\tgoodput\t5"), 0);
 	end = j.end;
-	cr_assert_eq(journal_append(&j, "3\tok\tgoodput\tbit/s\t5"), 0);
+	cr_assert_eq(journal_append(&j, "3\tok\tgoodput\t5"), 0);
 	journal_close(&j);
 	whole = slurp(path, &len);
 	/* Without its newline the line before the last is part of that. */
@@ -332,7 +332,7 @@ Test(sweep_journal, random_damage_never_does_more_than_to_be_told)
 	for (int i = 0; i < 6; i++) {
 		char row[64];
 
-		snprintf(row, sizeof(row), "%d\tok\tgoodput\tbit/s\t%d", i, i * i);
+		snprintf(row, sizeof(row), "%d\tok\tgoodput\t%d", i, i * i);
 		cr_assert_eq(journal_append(&j, row), 0);
 	}
 	journal_close(&j);
@@ -364,11 +364,11 @@ Test(sweep_journal, the_table_has_cells_in_order_and_a_column_for_each_metric)
 
 	cr_assert_eq(journal_open(&j, path, &id, &matrix, JOURNAL_SAME, why, sizeof(why)), 0);
 	expect_table(&j, 1, "cell,cc,seed,status\n");
-	cr_assert_eq(journal_append(&j, "5\tok\tb\tns\t1\ta\t\t2"), 0);
+	cr_assert_eq(journal_append(&j, "5\tok\tb_ns\t1\ta\t2\tseed\t3"), 0);
 	cr_assert_eq(journal_append(&j, "1\tfailed: \"no\", he said"), 0);
-	cr_assert_eq(journal_append(&j, "0\tok\ta\t\t\tc\t\t1e-05\tb\tus\tx,y"), 0);
+	cr_assert_eq(journal_append(&j, "0\tok\tseed\t1\ta\t\tc\t1e-05\tb_us\tx,y"), 0);
 	expect_table(&j, 1,
-	             "cell,cc,seed,status,a,c,b us,b ns\n"
+	             "cell,cc,seed,status,a,c,b_us,b_ns\n"
 	             "0,fixed,1,ok,,1e-05,\"x,y\",\n"
 	             "1,fixed,2,\"failed: \"\"no\"\", he said\",,,,\n"
 	             "5,dcqcn,3,ok,2,,,1\n");
@@ -394,7 +394,7 @@ Test(sweep_journal, shards_together_make_the_table_of_all)
 		for (uint32_t cell = 6; cell-- > 0;) {
 			char row[64];
 
-			snprintf(row, sizeof(row), "%u\tok\tm%u\t\t%u", cell, cell % 2, cell);
+			snprintf(row, sizeof(row), "%u\tok\tm%u\t%u", cell, cell % 2, cell);
 			cr_expect_eq(journal_append(&parts[i], row), cell % 4 == i ? 0 : -EBADMSG);
 		}
 		cr_expect_eq(parts[i].nb_done, parts[i].nb_mine);
