@@ -21,24 +21,29 @@ static const struct scale scales[] = {
 	{"B", {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}}},
 };
 
-/* Digits behind the point that make it four in all. */
+/* Digits behind the point that make so many, 3 or 4, in all. */
 static int
-decimals(double x)
+decimals(double x, int digits)
 {
+	const double half = digits == 4 ? 0.5e-4 : 0.5e-3; /* would be rounded up to ten */
+	int n = digits - 1;
+
 	if (x == floor(x) && x < 1000)
 		return 0;
-	return x < 9.9995 ? 3 : x < 99.995 ? 2 : x < 999.95 ? 1 : 0;
+	for (double ten = 10; n > 0 && x >= ten * (1 - half); ten *= 10)
+		n--;
+	return n;
 }
 
 static const char *
-scaled(const struct scale *scale, double x, char *text)
+scaled(const struct scale *scale, double x, int digits, char *text)
 {
 	const struct step *step = scale->steps;
 
-	while (step[1].name && x >= 0.99995 * step[1].factor)
+	while (step[1].name && x >= (digits == 4 ? 0.99995 : 0.9995) * step[1].factor)
 		step++;
 	x /= step->factor;
-	snprintf(text, HUMAN_TEXT_MAX, "%.*f %s", decimals(x), x, step->name);
+	snprintf(text, HUMAN_TEXT_MAX, "%.*f %s", decimals(x, digits), x, step->name);
 	return text;
 }
 
@@ -57,8 +62,8 @@ grouped(uint64_t n, char *text)
 	return text;
 }
 
-const char *
-human(struct value value, const char *unit, char text[HUMAN_TEXT_MAX])
+static const char *
+written(struct value value, const char *unit, int digits, char *text)
 {
 	switch (value.kind) {
 	case VALUE_NONE:
@@ -73,12 +78,24 @@ human(struct value value, const char *unit, char text[HUMAN_TEXT_MAX])
 		if (strcmp(scales[i].unit, unit) == 0)
 			return scaled(&scales[i],
 			              value.kind == VALUE_REAL ? value.real : (double)value.count,
-			              text);
+			              digits, text);
 	}
 	if (value.kind == VALUE_COUNT)
 		return grouped(value.count, text);
 	snprintf(text, HUMAN_TEXT_MAX, "%.*f", value.real < 99.995 ? 3 : 1, value.real);
 	return text;
+}
+
+const char *
+human(struct value value, const char *unit, char text[HUMAN_TEXT_MAX])
+{
+	return written(value, unit, 4, text);
+}
+
+const char *
+human_short(struct value value, const char *unit, char text[HUMAN_TEXT_MAX])
+{
+	return written(value, unit, 3, text);
 }
 
 const char *

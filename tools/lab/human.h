@@ -17,6 +17,9 @@
  */
 const char *human(struct value value, const char *unit, char text[HUMAN_TEXT_MAX]);
 
+/** The same with a digit less, for where there is little room. */
+const char *human_short(struct value value, const char *unit, char text[HUMAN_TEXT_MAX]);
+
 /** A share: "0.12 %". */
 const char *human_share(struct value value, char text[HUMAN_TEXT_MAX]);
 

@@ -41,13 +41,13 @@ take_frame(void *arg, uint32_t node, uint16_t port, bool is_out, uint64_t at_ps,
 	struct pcap *pcap = arg;
 
 	assert(node == pcap->tap.node && port < pcap->nb_ports);
-	assert(pkt->len <= OUT_BYTES - PCAPNG_PACKET_EXTRA - 3);
+	assert(pkt_held(pkt) <= OUT_BYTES - PCAPNG_PACKET_EXTRA - 3);
 	if (pcap->err)
 		return;
 	pcap->last_ns = at_ps / PS_PER_NS;
 	pcap->nb_frames[port]++;
 	write_block(pcap, pcapng_packet(pcap->block, port, is_out, pcap->last_ns, pkt->data,
-	                                pkt->len, pkt->len));
+	                                pkt_held(pkt), pkt->len));
 }
 
 static void

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ struct source {
 	struct done_flows *done;
 };
 
+struct unit;
 struct figure {
 	const char *name;
 	const char *title;
@@ -32,6 +34,7 @@ struct figure {
 	void (*write_plot)(FILE *f, const struct figure *figure, const struct curves *curves);
 	const char *lacks; /* what there is none of, and the remedy */
 	struct series_kind kind;
+	const struct unit *units; /* of kind */
 };
 
 /* ---- data ---- */
@@ -78,38 +81,36 @@ quote(FILE *f, const char *text)
 	putc('\'', f);
 }
 
-/* A logarithmic axis where a linear one would hide the small. */
-static void
-axis_scale(FILE *f, const char *axis, double min, double max)
+/* A unit, and how many of the first of its kind it is. */
+struct unit {
+	const char *name;
+	double size;
+};
+
+static const struct unit times[] = {{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {NULL}};
+static const struct unit rates[] = {{"b/s", 1},    {"kb/s", 1e3},  {"Mb/s", 1e6},
+                                    {"Gb/s", 1e9}, {"Tb/s", 1e12}, {NULL}};
+static const struct unit sizes[] = {{"B", 1},    {"kB", 1e3},  {"MB", 1e6},
+                                    {"GB", 1e9}, {"TB", 1e12}, {NULL}};
+static const struct unit packets[] = {{"packets", 1}, {NULL}};
+
+/* The one in which a value is a number of two digits or more. */
+static struct unit
+fitting(const struct unit *units, double value)
 {
-	if (min > 0 && max >= 10 * min)
-		fprintf(f, "set logscale %s\n", axis);
+	while (units[1].name && value >= 10 * units[1].size)
+		units++;
+	return *units;
 }
 
-/* The unit in which times up to max_ns are readable numbers. */
-static double
-time_unit(double max_ns, const char **unit)
-{
-	static const struct {
-		double ns;
-		const char *name;
-	} units[] = {{1, "ns"}, {1e3, "µs"}, {1e6, "ms"}, {1e9, "s"}};
-	size_t i = 0;
-
-	while (i + 1 < sizeof(units) / sizeof(units[0]) && max_ns >= 10 * units[i + 1].ns)
-		i++;
-	*unit = units[i].name;
-	return units[i].ns;
-}
-
-/* plot 'NAME.dat' index 0 WHAT title ..., index 1 ... */
+/* plot 'NAME.dat' index 0 using ... WITH title ..., index 1 ... */
 static void
-plot_curves(FILE *f, const struct figure *figure, const struct curves *curves, const char *what,
-            double x_unit)
+plot_curves(FILE *f, const struct figure *figure, const struct curves *curves, double x_size,
+            double y_size, const char *with)
 {
 	for (uint32_t i = 0; i < curves->nb; i++) {
-		fprintf(f, "%s '%s.dat' index %u using ($1/%g):2 %s title ",
-		        i == 0 ? "plot" : ", \\\n    ", figure->name, i, x_unit, what);
+		fprintf(f, "%s '%s.dat' index %u using ($1/%g):($2/%g) with %s title ",
+		        i == 0 ? "plot" : ", \\\n    ", figure->name, i, x_size, y_size, with);
 		quote(f, curves->names[i]);
 	}
 	putc('\n', f);
@@ -118,25 +119,31 @@ plot_curves(FILE *f, const struct figure *figure, const struct curves *curves, c
 static void
 series_plot(FILE *f, const struct figure *figure, const struct curves *curves)
 {
-	const char *unit;
-	double x_unit = time_unit(curves->x_max, &unit);
+	const struct unit x = fitting(times, curves->x_max);
+	const struct unit y = fitting(figure->units, curves->y_max);
+	const double y_max = curves->y_max > 0 ? curves->y_max / y.size : 1;
 
-	fprintf(f, "set xlabel 'time (%s)'\n", unit);
-	fprintf(f, "set xrange [0:%g]\n", curves->x_max / x_unit);
-	fprintf(f, "set yrange [0:%s]\n", curves->y_max > 0 ? "*" : "1");
-	plot_curves(f, figure, curves, "with lines", x_unit);
+	fprintf(f, "set xlabel 'time (%s)'\n", x.name);
+	fprintf(f, "set ylabel '%s (%s)'\n", figure->y_label, y.name);
+	fprintf(f, "set xrange [0:%.6g]\n", curves->x_max / x.size);
+	fprintf(f, "set yrange [0:%.6g]\n", 1.05 * y_max);
+	plot_curves(f, figure, curves, x.size, y.size, "lines");
 }
 
 static void
 fct_plot(FILE *f, const struct figure *figure, const struct curves *curves)
 {
-	const char *unit;
-	double x_unit = time_unit(curves->x_max, &unit);
+	const bool is_wide = curves->x_min > 0 && curves->x_max >= 10 * curves->x_min;
+	const struct unit x =
+		fitting(times, is_wide ? sqrt(curves->x_min * curves->x_max) : curves->x_max);
 
-	fprintf(f, "set xlabel 'flow completion time (%s)'\n", unit);
-	fputs("set yrange [0:1]\n", f);
-	axis_scale(f, "x", curves->x_min, curves->x_max);
-	plot_curves(f, figure, curves, "with steps", x_unit);
+	fprintf(f, "set xlabel 'flow completion time (%s)'\n", x.name);
+	fprintf(f, "set ylabel '%s'\n", figure->y_label);
+	fputs("set key inside bottom right\nset yrange [0:1.02]\n", f);
+	if (is_wide)
+		fprintf(f, "set logscale x\nset xrange [%.6g:%.6g]\n", curves->x_min / x.size / 1.2,
+		        curves->x_max / x.size * 1.2);
+	plot_curves(f, figure, curves, x.size, 1, "steps");
 }
 
 static void
@@ -144,14 +151,14 @@ slowdown_plot(FILE *f, const struct figure *figure, const struct curves *curves)
 {
 	static const char *const names[] = {"median", "95 %", "99 %"};
 
-	fputs("set xlabel 'size of flow, tenths of all flows'\n"
-	      "set format x '%.0s %cB'\n"
-	      "set yrange [1:*]\n",
-	      f);
-	axis_scale(f, "x", curves->x_min, curves->x_max);
-	axis_scale(f, "y", 1, curves->y_max);
+	fputs("set xlabel 'size of flow, up to (each step about a tenth of all flows)'\n", f);
+	fprintf(f, "set ylabel '%s'\n", figure->y_label);
+	fprintf(f, "set xrange [-0.5:%g]\n", curves->nb_points - 0.5);
+	fprintf(f, "set yrange [1:%.6g]\n", 1.1 * (curves->y_max > 1 ? curves->y_max : 1));
+	fputs(curves->y_max >= 20 ? "set logscale y\n" : "", f);
+	fputs("set xtics font ',14'\n", f);
 	for (int i = 0; i < 3; i++)
-		fprintf(f, "%s '%s.dat' using 1:%d with linespoints title '%s'",
+		fprintf(f, "%s '%s.dat' using 0:%d:xtic(5) with linespoints title '%s'",
 		        i == 0 ? "plot" : ", \\\n    ", figure->name, i + 2, names[i]);
 	putc('\n', f);
 }
@@ -165,10 +172,11 @@ queue_plot(FILE *f, const struct figure *figure, const struct curves *curves)
 	const uint32_t zero = first > 0 ? first - 1 : 0, step = (last - zero) / 10 + 1;
 
 	fputs("set xlabel 'queue length, up to'\n", f);
-	fputs("set yrange [0:1.02]\n", f);
+	fprintf(f, "set ylabel '%s'\n", figure->y_label);
+	fputs("set key inside bottom right\nset yrange [0:1.02]\n", f);
 	fprintf(f, "set xrange [%g:%g]\n", zero - 0.3, last + 0.3);
 	fprintf(f, "set xtics ('empty' %u", zero);
-	for (uint32_t b = zero + 1; b <= last; b += step)
+	for (uint32_t b = zero + step; b <= last; b += step)
 		fprintf(f, ", '%u %sB' %u", 1u << b % 10, prefixes[b / 10], b);
 	fprintf(f,
 	        ")\nplot '%s.dat' using ($1 < %u ? %u : $1):2 with linespoints "
@@ -188,7 +196,7 @@ write_style(FILE *f)
 		fprintf(f, "set linetype %d lc rgb '%s' lw 2 dt %d pt %d ps 1\n", i + 1,
 		        colours[i % 7], i < 7 ? 1 : 2, points[i % 7]);
 	fputs("set border 3 lw 1 lc rgb '#404040'\n"
-	      "set grid lw 1 lc rgb '#d8d8d8' dt 1\n"
+	      "set grid lt 1 lw 1 lc rgb '#dddddd'\n"
 	      "set tics nomirror out\n"
 	      "set key outside right top Left reverse samplen 2 spacing 1.2\n",
 	      f);
@@ -211,8 +219,7 @@ write_script(FILE *f, const struct source *src, const struct figure *figure,
 	write_style(f);
 	fputs("set title ", f);
 	quote(f, title);
-	fprintf(f, "\nset ylabel '%s'\n", figure->y_label);
-	fprintf(f, "set terminal pngcairo noenhanced size 1200,700 font 'sans,16'\n");
+	fprintf(f, "\nset terminal pngcairo noenhanced size 1200,700 font 'sans,16'\n");
 	fprintf(f, "set output '%s.png'\n", figure->name);
 	figure->write_plot(f, figure, curves);
 	fprintf(f, "set terminal svg noenhanced size 1200,700 font 'sans-serif,16' "
@@ -227,40 +234,52 @@ write_script(FILE *f, const struct source *src, const struct figure *figure,
 static const struct figure figures[] = {
 	{"throughput",
          "Throughput",
-         "Gb/s",
+         "throughput",
          series_data,
          series_plot,
          "of throughput there is " NO_PROBE,
-         {"bps", 1e-9, false}},
+         {"bps", false},
+         rates},
 	{"buffer",
-         "Buffer in use",
-         "kB",
+         "Buffer",
+         "buffer in use",
          series_data,
          series_plot,
          "of buffers there is " NO_PROBE,
-         {"B", 1e-3, true}},
+         {"B", true},
+         sizes},
 	{"counts",
          "Packets",
-         "packets",
+         "number",
          series_data,
          series_plot,
          "of drops and packets in flight there is " NO_PROBE,
-         {"pkt", 1, true}},
-	{"fct", "Completion times", "share of flows", fct_data, fct_plot, "no flow is done", {0}},
+         {"pkt", true},
+         packets},
+	{"fct",
+         "Completion times",
+         "share of flows",
+         fct_data,
+         fct_plot,
+         "no flow is done",
+         {0},
+         NULL},
 	{"slowdown",
          "Slowdown by size",
          "slowdown",
          slowdown_data,
          slowdown_plot,
          "no flow is done, or none has an ideal time",
-         {0}},
+         {0},
+         NULL},
 	{"queue",
          "Queue lengths",
          "share of samples",
          queue_data,
          queue_plot,
          "no queue was sampled ('sample' in [lab] is 0, or there is no switch)",
-         {0}},
+         {0},
+         NULL},
 };
 #define NB_FIGURES (sizeof(figures) / sizeof(figures[0]))
 

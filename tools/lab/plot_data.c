@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "human.h"
+
 /* Tenths of flows. */
 #define SLOWDOWN_GROUPS 10
 
@@ -66,7 +68,7 @@ curves_series(FILE *f, const struct result *r, const struct series_kind *kind,
 			const uint32_t n = s->nb - k < step ? s->nb - k : step;
 
 			put_point(f, curves, (double)(k + n) * (double)r->sample_ps / PS_PER_NS,
-			          kind->factor * merge(&s->values[k], n, kind->is_level));
+			          merge(&s->values[k], n, kind->is_level));
 		}
 	}
 }
@@ -115,6 +117,7 @@ curves_slowdown(FILE *f, struct done_flows *done, struct curves *curves)
 
 	for (uint32_t end = 1; end <= done->nb; end++) {
 		const uint64_t bytes = done->flows[end - 1].bytes;
+		char text[HUMAN_TEXT_MAX];
 		struct spread s;
 
 		if (end < done->nb && (done->flows[end].bytes == bytes ||
@@ -122,7 +125,8 @@ curves_slowdown(FILE *f, struct done_flows *done, struct curves *curves)
 			continue;
 		s = done_flows_slowdown(done, first, end);
 		if (s.nb) {
-			fprintf(f, "%" PRIu64 " %.9g %.9g %.9g\n", bytes, s.p50, s.p95, s.p99);
+			fprintf(f, "%" PRIu64 " %.9g %.9g %.9g \"%s\"\n", bytes, s.p50, s.p95,
+			        s.p99, human_short(value_count(bytes), "B", text));
 			see(curves, (double)bytes, s.p99);
 		}
 		first = end;

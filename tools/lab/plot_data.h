@@ -32,7 +32,6 @@ struct curves {
 /** A kind of series. */
 struct series_kind {
 	const char *unit; /**< of the series that are drawn */
-	double factor;    /**< of their values */
 	bool is_level;    /**< where samples are merged the highest stands for them, not the mean */
 };
 
@@ -44,9 +43,9 @@ void curves_series(FILE *f, const struct result *r, const struct series_kind *ki
 void curves_fct(FILE *f, struct done_flows *done, struct curves *curves);
 
 /**
- * Size (B) and median, 95 % and 99 % slowdown of the flows up to it and above the line before: of
- * tenths of all flows, as the papers draw it (Y. Li et al., HPCC, SIGCOMM 2019, figure 11), and
- * larger ones where a tenth would divide flows of one size.
+ * Size (B), median, 95 % and 99 % slowdown of the flows up to it and above the line before, and the
+ * size in words: of tenths of all flows, as the papers draw it (Y. Li et al., HPCC, SIGCOMM 2019,
+ * figure 11), and larger ones where a tenth would divide flows of one size.
  */
 void curves_slowdown(FILE *f, struct done_flows *done, struct curves *curves);
 

@@ -169,7 +169,7 @@ print_workloads(const struct table *t, const struct result *r)
 		char prefix[METRIC_NAME_MAX];
 
 		snprintf(prefix, sizeof(prefix), "%s.", r->workloads[i].name);
-		fprintf(t->f, "%-20s %-12s", r->workloads[i].name, r->workloads[i].kind);
+		fprintf(t->f, "%-20.20s %-12s", r->workloads[i].name, r->workloads[i].kind);
 		cell(t, prefix, "flows", "1", 9);
 		cell(t, prefix, "flows_done", "1", 9);
 		cell(t, prefix, "flows_failed", "1", 9);

@@ -38,6 +38,23 @@ Test(human, numbers_have_four_digits_and_a_unit_that_fits)
 	}
 }
 
+Test(human, a_short_one_has_three)
+{
+	static const struct {
+		uint64_t bytes;
+		const char *want;
+	} rows[] = {{318, "318 B"},     {1045, "1.04 kB"}, {10689, "10.7 kB"},
+	            {105012, "105 kB"}, {99960, "100 kB"}, {999600, "1.00 MB"},
+	            {2000000, "2 MB"},  {9991, "9.99 kB"}, {9996, "10.0 kB"}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[HUMAN_TEXT_MAX];
+
+		cr_expect_str_eq(human_short(value_count(rows[i].bytes), "B", text), rows[i].want,
+		                 "row %zu: %s", i, text);
+	}
+}
+
 Test(human, a_share_is_in_percent)
 {
 	char text[HUMAN_TEXT_MAX];

@@ -116,6 +116,27 @@ Test(pcap, frames_have_the_time_of_the_run)
 	rig_free(rig);
 }
 
+Test(pcap, of_absent_payload_only_the_length_is_there)
+{
+	static uint8_t data[70];
+	const struct pkt pkt = {.data = data, .len = 1082, .absent = 1012};
+	struct rig *rig = rig_create();
+	struct pcap *pcap = open_in_folder(&rig->plan, 1);
+	struct blocks b = {0};
+
+	see(pcap, 0, true, 0, &pkt);
+	cr_assert_eq(pcap_close(pcap), 0);
+	b.bytes = rig_read("x.pcapng", &b.len);
+	skip(&b, SECTION);
+	skip(&b, INTERFACE);
+	cr_expect_eq(word(&b, 20), 70);
+	cr_expect_eq(word(&b, 24), 1082);
+	skip(&b, PACKET);
+	free(b.bytes);
+	rig_remove_folder();
+	rig_free(rig);
+}
+
 Test(pcap, a_full_disk_is_told_once)
 {
 	static uint8_t data[9000];

@@ -147,8 +147,10 @@ Test(plot, tenths_do_not_divide_flows_of_one_size)
 	cr_assert_eq(done_flows_create(&done, &r), 0);
 	curves_slowdown(f, &done, &curves);
 	fclose(f);
-	cr_expect_str_eq(text, "4 2 2 2\n7 2 2 2\n11 2 2 2\n15 2 2 2\n19 2 2 2\n20 2 2 2\n", "%s",
-	                 text);
+	cr_expect_str_eq(text,
+	                 "4 2 2 2 \"4 B\"\n7 2 2 2 \"7 B\"\n11 2 2 2 \"11 B\"\n15 2 2 2 \"15 "
+	                 "B\"\n19 2 2 2 \"19 B\"\n20 2 2 2 \"20 B\"\n",
+	                 "%s", text);
 	free(text);
 	done_flows_free(&done);
 }
@@ -156,9 +158,9 @@ Test(plot, tenths_do_not_divide_flows_of_one_size)
 Test(plot, long_series_are_merged_by_mean_or_highest)
 {
 	static double values[2 * CURVE_POINTS_MAX];
-	static const struct series_kind kinds[] = {{"B", 1, true}, {"B", 2, false}};
+	static const struct series_kind kinds[] = {{"B", true}, {"B", false}};
 	/* Of 3999 alone, because threes leave it over. */
-	static const char *const last[] = {"\n3999 3998\n4000 3999\n", "\n3999 7994\n4000 7998\n"};
+	static const char *const last[] = {"\n3999 3998\n4000 3999\n", "\n3999 3997\n4000 3999\n"};
 	struct series series = {
 		.name = "x", .unit = "B", .nb = 2 * CURVE_POINTS_MAX, .values = values};
 	struct result r = {.nb_series = 1, .series = &series, .sample_ps = 1000};
