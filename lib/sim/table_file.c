@@ -14,10 +14,15 @@ table_file_refuse(const struct table_file *t, const char *fmt, ...)
 	int len = snprintf(t->why, t->why_size, "%s:%u: ", t->name, t->line);
 	va_list ap;
 
-	if (len >= 0 && (size_t)len < t->why_size) {
-		va_start(ap, fmt);
-		vsnprintf(t->why + len, t->why_size - (size_t)len, fmt, ap);
-		va_end(ap);
+	if (len < 0 || (size_t)len >= t->why_size)
+		return -EINVAL;
+	va_start(ap, fmt);
+	vsnprintf(t->why + len, t->why_size - (size_t)len, fmt, ap);
+	va_end(ap);
+	/* Bytes of the file, which are for a terminal now. */
+	for (char *c = t->why + len; *c; c++) {
+		if (*c < ' ' || *c > '~')
+			*c = '?';
 	}
 	return -EINVAL;
 }

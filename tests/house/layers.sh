@@ -85,6 +85,7 @@ lib/port     wire.h    qp.h node.h
 lib/fabric   wire.h    port.h qp.h rte_mbuf.h
 lib/conf     switch.h  port.h qp.h node.h rte_mbuf.h
 lib/stack    qp.h      port.h node.h rte_mbuf.h
+lib/sim      plan.h    conf_reader.h rte_mbuf.h
 reliability  psn.h     wire.h abi.h port.h rte_mbuf.h
 cc           psn.h     wire.h abi.h port.h rte_mbuf.h
 lb           psn.h     wire.h abi.h port.h rte_mbuf.h
