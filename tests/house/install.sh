@@ -30,6 +30,7 @@ done <<'PATHS'
 sbin/weftd
 bin/weft-run
 bin/weftctl
+bin/weft-lab
 lib*/weft/libibverbs.so.1
 lib*/weft/weft-lab-mpi.so
 lib*/libweft.so
@@ -48,6 +49,7 @@ lib/systemd/system/weftd@.service
 lib/sysusers.d/weft.conf
 share/weft/lab/fb_hadoop.cdf
 share/weft/lab/websearch.cdf
+share/doc/weft/examples/lab/incast.scenario
 share/doc/weft/LICENSE
 share/doc/weft/NOTICE
 share/doc/weft/README.md
@@ -55,6 +57,8 @@ share/doc/weft/fabric.md
 share/doc/weft/hosts.md
 share/man/man1/weft-run.1
 share/man/man1/weftctl.1
+share/man/man1/weft-lab.1
+share/man/man5/weft-scenario.5
 share/man/man5/weft.conf.5
 share/man/man8/weftd.8
 PATHS

@@ -10,39 +10,35 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export LC_ALL=C
 
-# Keys of the examples, those in comments too; keys of the page are the words of its lists.
-sed -n 's/^#\{0,1\}\([a-z_][a-z_]*\) = .*/\1/p' "$src"/conf/*.conf "$src"/conf/*/*.conf | sort -u >"$scratch/examples"
-sed -n 's/^\.It Ic //p' "$conf_page" | tr -d ' ' | tr ',' '\n' | sort -u >"$scratch/page"
+# What tests/house/tables.c prints; see there.
+"$2" >"$scratch/tables"
 
 failed=0
-# same LIST SOURCE: the page explains the keys of this list, which come from there, and no others
+# same PAGE LIST SOURCE: the page explains the keys of this list, which come from there, and no others
 same() {
-	for key in $(comm -23 "$1" "$scratch/page"); do
-		echo "FAIL  weft.conf.5 does not explain $key, which $2 has"
+	for key in $(comm -23 "$2" "$scratch/page"); do
+		echo "FAIL  $1 does not explain $key, which $3 has"
 		failed=$((failed + 1))
 	done
-	for key in $(comm -13 "$1" "$scratch/page"); do
-		echo "FAIL  weft.conf.5 explains $key, which $2 has not"
+	for key in $(comm -13 "$2" "$scratch/page"); do
+		echo "FAIL  $1 explains $key, which $3 has not"
 		failed=$((failed + 1))
 	done
 }
-same "$scratch/examples" conf/
-
-# What tests/house/tables.c prints; see there.
-"$2" >"$scratch/tables"
-sed -n 's/^key	[a-z]*	\([a-z_]*\)	.*/\1/p' "$scratch/tables" | sort -u >"$scratch/code"
-same "$scratch/code" "the code"
-sed -n 's/^engine	//p' "$scratch/tables" >"$scratch/engines"
-while read -r engine; do
-	grep -q "^\.It Bq engine $engine\$" "$conf_page" || {
-		echo "FAIL  weft.conf.5 does not name [engine $engine]"
-		failed=$((failed + 1))
-	}
-done <"$scratch/engines"
-
-# Each section's lines of a key: its range and default stand there as the code would print them.
-awk -F '	' '
-	FNR == NR && $1 == "key" && $4 != "-" { want[$2, $3] = $4 " to " $5; def[$2, $3] = $6; next }
+# keys ROW PAGE EXAMPLE...: of a page, the tables' rows and the examples. Keys of examples are those in
+# comments too; keys of the page are the words of its lists.
+keys() {
+	row=$1 page=$2
+	shift 2
+	sed -n 's/^#\{0,1\}\([a-z_][a-z_0-9]*\) = .*/\1/p' "$@" | sort -u >"$scratch/examples"
+	sed -n 's/^\.It Ic //p' "$src/docs/man/$page" | tr -d ' ' | tr ',' '\n' | sort -u >"$scratch/page"
+	sed -n "s/^$row\t[a-z]*\t\([a-z_0-9]*\)\t.*/\1/p" "$scratch/tables" | sort -u >"$scratch/code"
+	same "$page" "$scratch/code" "the code"
+}
+# ranges ROW PAGE: each section's lines of a key: its range and default stand there as the code would print them
+ranges() {
+	awk -F '	' -v row="$1" '
+	FNR == NR && $1 == row && $4 != "-" { want[$2, $3] = $4 " to " $5; def[$2, $3] = $6; next }
 	FNR == NR { next }
 	/^\.Ss \[/ { section = substr($0, 6); sub(/[] ].*/, "", section) }
 	/^\.It Bq engine/ { section = "engine" }
@@ -57,11 +53,31 @@ awk -F '	' '
 			if (!match(text[k], "[Dd]efault: " def[k] "[.,]"))
 				print name[1], name[2] ": no \"default: " def[k] "\""
 		}
-	}' "$scratch/tables" "$conf_page" | sort >"$scratch/wrong"
-while read -r line; do
-	echo "FAIL  weft.conf.5, $line"
+	}' "$scratch/tables" "$src/docs/man/$2" | sort >"$scratch/wrong"
+	while read -r line; do
+		echo "FAIL  $2, $line"
+		failed=$((failed + 1))
+	done <"$scratch/wrong"
+}
+
+# Faults are shown by daemon.conf, and every other key of scenarios by conf/lab.
+keys lab weft-scenario.5 "$src"/conf/lab/*.scenario
+ranges lab weft-scenario.5
+grep -v '^fault_' "$scratch/code" >"$scratch/shown"
+for key in $(comm -23 "$scratch/shown" "$scratch/examples"); do
+	echo "FAIL  conf/lab/*.scenario do not show $key"
 	failed=$((failed + 1))
-done <"$scratch/wrong"
+done
+keys key weft.conf.5 "$src"/conf/*.conf "$src"/conf/*/*.conf
+same weft.conf.5 "$scratch/examples" conf/
+ranges key weft.conf.5
+sed -n 's/^engine	//p' "$scratch/tables" >"$scratch/engines"
+while read -r engine; do
+	grep -q "^\.It Bq engine $engine\$" "$conf_page" || {
+		echo "FAIL  weft.conf.5 does not name [engine $engine]"
+		failed=$((failed + 1))
+	}
+done <"$scratch/engines"
 
 # Counters.
 sed -n 's/^counter	//p' "$scratch/tables" | sort -u >"$scratch/counters"

@@ -2,6 +2,7 @@
 /*
  * What the manual pages must explain, as the code has it. A row each, with tabs between:
  *   key SECTION NAME MIN MAX DEFAULT    the last three "-" if it is not a number
+ *   lab SECTION NAME MIN MAX DEFAULT    the same of scenarios; "-" also if weft.conf.5 says it
  *   engine NAME
  *   counter NAME
  */
@@ -16,11 +17,12 @@
 #include "neigh.h"
 #include "nic.h"
 #include "switch.h"
+#include "tables.h"
 #include "units.h"
 #include "worker.h"
 
-static void
-print_number(const char *section, const struct param_desc *d)
+void
+print_number(const char *page, const char *section, const struct param_desc *d)
 {
 	static const struct {
 		const char *unit;
@@ -35,7 +37,7 @@ print_number(const char *section, const struct param_desc *d)
 
 	while (k < sizeof(kinds) / sizeof(kinds[0]) - 1 && strcmp(kinds[k].unit, d->unit) != 0)
 		k++;
-	printf("key\t%s\t%s", section, d->name);
+	printf("%s\t%s\t%s", page, section, d->name);
 	for (size_t i = 0; i < 3; i++)
 		printf("\t%s", d->type == PARAM_U32 || d->type == PARAM_U64
 		                       ? units_format(kinds[k].units, (uint64_t)values[i], text)
@@ -73,7 +75,7 @@ print_section(struct conf_reader *r, const struct conf_section *s, const char *t
 		if (was_printed(r->tables[i].descs))
 			continue;
 		for (const struct param_desc *d = r->tables[i].descs; d->name; d++)
-			print_number(s->name, d);
+			print_number("key", s->name, d);
 	}
 }
 
@@ -115,6 +117,8 @@ main(void)
 		if (!e->line)
 			print_section(&r, &conf_engine_section, e->info->name);
 	}
+	if (!print_lab())
+		return 1;
 	print_counters(account_stat_descs);
 	print_counters(worker_stat_descs);
 	print_counters(nic_stat_descs);

@@ -317,7 +317,7 @@ scenario_each_key(void (*fn)(const char *section, const char *name, const struct
 			each_number(fn, (*p)->name, r.tables[i].descs);
 	}
 	for (const struct workload_ops *const *w = workload_kinds; ok && *w; w++)
-		each_number(fn, (*w)->name, (*w)->params);
+		each_number(fn, scenario_workload_section.name, (*w)->params);
 	if (c)
 		free(c->links);
 	free(c);
