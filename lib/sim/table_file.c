@@ -75,8 +75,11 @@ table_file_next(struct table_file *t)
 	return 0;
 }
 
-/** The folder that shipped files are in, seen from the program: installed, and in a build tree. */
-static const char *const places[] = {WEFT_LAB_INSTALLED, WEFT_LAB_BUILT};
+/**
+ * The folder that shipped files are in, seen from the program: installed, in a build tree, and from
+ * a unit test there.
+ */
+static const char *const places[] = {WEFT_LAB_INSTALLED, WEFT_LAB_BUILT, "../" WEFT_LAB_BUILT};
 
 static FILE *
 open_shipped(const char *file, const char *suffix)

@@ -19,6 +19,9 @@
  *   Workstations", JPDC 69(2), 2009; several rings: NCCL's channels.
  */
 
+/* Connected QPs at most: a million take some gigabytes. Our choice. */
+#define ALL_TO_ALL_QPS_MAX (1u << 22)
+
 struct collective_params {
 	struct rounds_params rounds;
 	uint32_t group; /* hosts of each; 0 = all */
@@ -99,7 +102,17 @@ group_check(const struct workload *w, const struct workload_mistake *m)
 static int
 all_to_all_check(const struct workload *w, const char **key, char *why, size_t size)
 {
-	return group_check(w, &(struct workload_mistake){key, why, size});
+	uint64_t nb_qps = (uint64_t)w->env.nb_hosts * (group_size(w) - 1) * w->params.qps;
+	struct workload_mistake m = {key, why, size};
+	int rc = group_check(w, &m);
+
+	if (rc == 0 && nb_qps > ALL_TO_ALL_QPS_MAX)
+		rc = workload_refuse(&m, "group",
+		                     "%u hosts in groups of %u with %u QPs for each pair are %llu "
+		                     "QPs; smaller groups or fewer qps, for at most %u",
+		                     w->env.nb_hosts, group_size(w), w->params.qps,
+		                     (unsigned long long)nb_qps, ALL_TO_ALL_QPS_MAX);
+	return rc;
 }
 
 static void

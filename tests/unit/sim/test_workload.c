@@ -230,6 +230,7 @@ Test(workload, what_cannot_run_is_refused_with_key_and_remedy)
 		{"permutation", 8, {"shift=8"}, "shift", "1 to 7"},
 		{"all-to-all", 8, {"group=1"}, "group", "2 or more"},
 		{"all-to-all", 8, {"group=3"}, "group", "a divisor"},
+		{"all-to-all", 3456, {NULL}, "group", "11940480 QPs"},
 		{"allreduce", 8, {"group=16"}, "group", "a divisor"},
 		{"allreduce", 8, {"bytes=31", "qps=4"}, "bytes", "at least 32"},
 		{"hotspot", 8, {"on=3ms"}, "off", "not after on"},
