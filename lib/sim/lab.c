@@ -226,5 +226,8 @@ lab_result(struct lab *lab)
 		.queues = &lab->queues,
 		.violation = lab->violation,
 	};
+	/* All hosts have the same engines. */
+	for (enum nic_engine e = 0; e < NIC_ENGINE_NB; e++)
+		lab->result.engine_stats[e] = nic_engine_stat_descs(lab->hosts[0].nic, e);
 	return &lab->result;
 }

@@ -115,10 +115,10 @@ read_inflight(const struct lab *lab, const struct probe *p)
 }
 
 static const struct probe_kind kinds[] = {
-	{"goodput", "bit/s", PROBE_ALL | PROBE_HOST, true, read_goodput},
+	{"goodput", "bps", PROBE_ALL | PROBE_HOST, true, read_goodput},
 	{"buffer", "B", PROBE_ALL | PROBE_SWITCH, false, read_buffer},
 	{"queue", "B", PROBE_PORT, false, read_queue},
-	{"rate", "bit/s", PROBE_HOST, true, read_rate},
+	{"rate", "bps", PROBE_HOST, true, read_rate},
 	{"drops", "pkt", PROBE_ALL, false, read_drops},
 	{"inflight", "pkt", PROBE_ALL, false, read_inflight},
 };

@@ -146,6 +146,16 @@ fct_plot(FILE *f, const struct figure *figure, const struct curves *curves)
 	plot_curves(f, figure, curves, x.size, 1, "steps");
 }
 
+/* A logarithmic axis from 1 on, with 1, 2 and 5 of each decade. */
+static void
+log_axis(FILE *f, const char *axis, double max)
+{
+	fprintf(f, "set logscale %s\nset %stics (1", axis, axis);
+	for (double ten = 1; ten <= max; ten *= 10)
+		fprintf(f, ", %g, %g, %g", 2 * ten, 5 * ten, 10 * ten);
+	fputs(")\n", f);
+}
+
 static void
 slowdown_plot(FILE *f, const struct figure *figure, const struct curves *curves)
 {
@@ -155,7 +165,8 @@ slowdown_plot(FILE *f, const struct figure *figure, const struct curves *curves)
 	fprintf(f, "set ylabel '%s'\n", figure->y_label);
 	fprintf(f, "set xrange [-0.5:%g]\n", curves->nb_points - 0.5);
 	fprintf(f, "set yrange [1:%.6g]\n", 1.1 * (curves->y_max > 1 ? curves->y_max : 1));
-	fputs(curves->y_max >= 20 ? "set logscale y\n" : "", f);
+	if (curves->y_max >= 20)
+		log_axis(f, "y", curves->y_max);
 	fputs("set xtics font ',14'\n", f);
 	for (int i = 0; i < 3; i++)
 		fprintf(f, "%s '%s.dat' using 0:%d:xtic(5) with linespoints title '%s'",
@@ -229,7 +240,7 @@ write_script(FILE *f, const struct source *src, const struct figure *figure,
 
 /* ---- the figures ---- */
 
-#define NO_PROBE "no such probe (list some under 'probes' in [lab], and a 'sample' above 0)"
+#define IN_LAB " was sampled ('probes' and 'sample' in [lab])"
 
 static const struct figure figures[] = {
 	{"throughput",
@@ -237,7 +248,7 @@ static const struct figure figures[] = {
          "throughput",
          series_data,
          series_plot,
-         "of throughput there is " NO_PROBE,
+         "no throughput" IN_LAB,
          {"bps", false},
          rates},
 	{"buffer",
@@ -245,7 +256,7 @@ static const struct figure figures[] = {
          "buffer in use",
          series_data,
          series_plot,
-         "of buffers there is " NO_PROBE,
+         "no buffer and no queue" IN_LAB,
          {"B", true},
          sizes},
 	{"counts",
@@ -253,7 +264,7 @@ static const struct figure figures[] = {
          "number",
          series_data,
          series_plot,
-         "of drops and packets in flight there is " NO_PROBE,
+         "no drops and no packets in flight" IN_LAB,
          {"pkt", true},
          packets},
 	{"fct",

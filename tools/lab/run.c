@@ -6,6 +6,7 @@
 #include "csv.h"
 #include "json.h"
 #include "lab_cmd.h"
+#include "lab_log.h"
 #include "pcap.h"
 #include "plot.h"
 #include "progress.h"
@@ -142,6 +143,7 @@ lab_cmd_run(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
+	lab_log_start();
 	s = scenario_read(opt.scenario, opt.overrides, stderr);
 	if (!s)
 		return LAB_EXIT_USAGE;

@@ -10,7 +10,7 @@
 /**
  * @file
  * A run in numbers: the same names in the same order for every run of a scenario, whatever came
- * out. They are the columns of a sweep's CSV. docs/lab.md says what each means.
+ * out. They are the columns of a sweep's CSV. docs/lab-results.md says what each means.
  */
 
 #define METRIC_NAME_MAX 80
