@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "done.h"
 #include "result_rig.h"
+#include "sheets.h"
 #include "summary.h"
 
 Test(summary, has_what_was_worked_out_by_hand)
@@ -110,6 +114,64 @@ Test(summary, has_the_same_names_whatever_came_out)
 	cr_expect_eq(summary_value(&empty, "fairness").kind, VALUE_NONE);
 	summary_free(&full);
 	summary_free(&empty);
+	rig_free(rig);
+}
+
+/* Text of docs/lab-results.md; the caller frees it. */
+static char *
+manual(void)
+{
+	const char *root = getenv("WEFT_SOURCE_ROOT");
+	char path[512], *text = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	cr_assert(root, "WEFT_SOURCE_ROOT is not set");
+	snprintf(path, sizeof(path), "%s/docs/lab-results.md", root);
+	f = fopen(path, "r");
+	cr_assert(f, "cannot read %s", path);
+	cr_assert_gt(getdelim(&text, &size, '\0', f), 0);
+	fclose(f);
+	return text;
+}
+
+static bool
+explains(const char *text, const char *name)
+{
+	char quoted[METRIC_NAME_MAX + 2];
+
+	snprintf(quoted, sizeof(quoted), "`%s`", name);
+	return strstr(text, quoted) != NULL;
+}
+
+Test(summary, the_manual_explains_each_name)
+{
+	struct rig *rig = rig_create();
+	char *text = manual();
+	struct summary s;
+
+	cr_assert_eq(summary_create(&s, &rig->result), 0);
+	for (uint32_t i = 0; i < s.nb; i++) {
+		const char *name = s.metrics[i].name, *dot = strrchr(name, '.');
+
+		for (int c = 0; c < SIZE_CLASSES; c++) {
+			const size_t len = strlen(size_classes[c].key);
+
+			/* The classes and the names under them are each explained once. */
+			if (strncmp(name, size_classes[c].key, len) == 0 && name[len] == '_') {
+				char class[32];
+
+				snprintf(class, sizeof(class), "%.*s", (int)len + 1, name);
+				cr_expect(explains(text, class), "%s", class);
+				name += len + 1;
+			}
+		}
+		cr_expect(explains(text, dot ? dot + 1 : name), "%s", name);
+	}
+	for (const struct sheet *sheet = sheets; sheet->name; sheet++)
+		cr_expect(explains(text, sheet->name), "%s", sheet->name);
+	summary_free(&s);
+	free(text);
 	rig_free(rig);
 }
 
