@@ -92,6 +92,29 @@ Test(plot, gnuplot_draws_png_and_svg)
 	rig_free(rig);
 }
 
+Test(plot, gnuplot_draws_what_has_no_extent)
+{
+	struct rig *rig;
+
+	if (system("gnuplot --version >/dev/null 2>&1") != 0)
+		cr_skip("gnuplot is missing (Debian: gnuplot-nox)");
+	rig = rig_create();
+	/* One flow, without slowdown; one sample of nothing; queues that were always empty. */
+	rig->result.nb_flows = 1;
+	rig->flows[0].ideal_ps = rig->flows[0].end_ps - rig->flows[0].start_ps;
+	for (int i = 0; i < 3; i++) {
+		rig->series[i].nb = 1;
+		rig->samples[i][0] = 0;
+	}
+	memset(&rig->queues, 0, sizeof(rig->queues));
+	rig->queues.count[0] = rig->queues.nb = 1;
+	cr_expect_eq(plot_write(&rig->result, rig_folder()), 0);
+	for (size_t i = 0; i < NB_NAMES; i++)
+		cr_expect(is_there(names[i], "svg", "<?xml"), "%s", names[i]);
+	rig_remove_folder();
+	rig_free(rig);
+}
+
 /* ---- data ---- */
 
 static char *text;
