@@ -29,24 +29,24 @@ struct collective_params {
 	bool staggered;
 };
 
-#define GROUP_ROWS                                                                                 \
-	{"group",    PARAM_U32, offsetof(struct collective_params, group), 0, 0,                   \
-	 UINT32_MAX, "1",       "our choice; 0: all hosts are one"},                               \
+#define ROW(name, type, member, max, source)                                                       \
 	{                                                                                          \
-		"spread", PARAM_YES_NO, offsetof(struct collective_params, spread), 0, 0, 1, "1",  \
-			"our choice: members are neighbours"                                       \
+		name, type, offsetof(struct collective_params, member), 0, 0, max, "1", source     \
 	}
+#define GROUP_ROW ROW("group", PARAM_U32, group, PLAN_HOSTS_MAX, "our choice; 0: all hosts are one")
+#define SPREAD_ROW ROW("spread", PARAM_YES_NO, spread, 1, "our choice: members are neighbours")
 
 static const struct param_desc all_to_all_param_descs[] = {
-	{"staggered", PARAM_YES_NO, offsetof(struct collective_params, staggered), 0, 0, 1, "1",
-         "Odin: all at once is the worst case"},
-	GROUP_ROWS,
+	ROW("staggered", PARAM_YES_NO, staggered, 1, "Odin: all at once is the worst case"),
+	GROUP_ROW,
+	SPREAD_ROW,
 	ROUNDS_ROWS,
 	{NULL},
 };
 
 static const struct param_desc allreduce_param_descs[] = {
-	GROUP_ROWS,
+	GROUP_ROW,
+	SPREAD_ROW,
 	ROUNDS_ROWS,
 	{NULL},
 };

@@ -44,7 +44,7 @@ static const struct param_desc hotspot_param_descs[] = {
 	ROW("load", PARAM_F64, load, 0.7, 0, 1, "1", "our choice"),
 	ROW("hot_load", PARAM_F64, hot_load, 1, 1e-6, 1, "1", "our choice: full rate"),
 	ROW("hot_share", PARAM_F64, hot_share, 0.1, 1e-6, 1, "1", "ARN+AFI: H10, 10 % of hosts"),
-	ROW("roots", PARAM_U32, roots, 1, 1, UINT32_MAX, "1", "ARN+AFI: 1 or 4"),
+	ROW("roots", PARAM_U32, roots, 1, 1, PLAN_HOSTS_MAX, "1", "ARN+AFI: 1 or 4"),
 	ROW("on", PARAM_U64, on_ns, 1e6, 0, 1e15, "ns", "our choice"),
 	ROW("off", PARAM_U64, off_ns, 3e6, 1, 1e15, "ns", "our choice"),
 	ROW("every", PARAM_U64, every_ns, 0, 0, 1e15, "ns", "our choice; 0: once"),

@@ -2,6 +2,7 @@
 #ifndef WEFT_SIM_WORKLOAD_IMPL_H
 #define WEFT_SIM_WORKLOAD_IMPL_H
 
+#include "plan.h"
 #include "workload.h"
 
 /**

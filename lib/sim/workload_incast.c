@@ -14,12 +14,12 @@ struct incast_params {
 };
 
 static const struct param_desc incast_param_descs[] = {
-	{"senders", PARAM_U32, offsetof(struct incast_params, senders), 0, 0, UINT32_MAX, "1",
+	{"senders", PARAM_U32, offsetof(struct incast_params, senders), 0, 0, PLAN_HOSTS_MAX, "1",
          "our choice; 0: all hosts but the sinks"},
-	{"sinks", PARAM_U32, offsetof(struct incast_params, sinks), 1, 1, UINT32_MAX, "1",
+	{"sinks", PARAM_U32, offsetof(struct incast_params, sinks), 1, 1, PLAN_HOSTS_MAX, "1",
          "our choice"},
-	{"first_sink", PARAM_U32, offsetof(struct incast_params, first_sink), 0, 0, UINT32_MAX, "1",
-         "our choice"},
+	{"first_sink", PARAM_U32, offsetof(struct incast_params, first_sink), 0, 0,
+         PLAN_HOSTS_MAX - 1, "1", "our choice"},
 	ROUNDS_ROWS,
 	{NULL},
 };

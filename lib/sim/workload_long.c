@@ -9,8 +9,10 @@ struct long_params {
 };
 
 static const struct param_desc long_param_descs[] = {
-	{"src", PARAM_U32, offsetof(struct long_params, src), 0, 0, UINT32_MAX, "1", "our choice"},
-	{"dst", PARAM_U32, offsetof(struct long_params, dst), 1, 0, UINT32_MAX, "1", "our choice"},
+	{"src", PARAM_U32, offsetof(struct long_params, src), 0, 0, PLAN_HOSTS_MAX - 1, "1",
+         "our choice"},
+	{"dst", PARAM_U32, offsetof(struct long_params, dst), 1, 0, PLAN_HOSTS_MAX - 1, "1",
+         "our choice"},
 	ROUNDS_ROWS,
 	{NULL},
 };

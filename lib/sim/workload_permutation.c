@@ -20,8 +20,8 @@ struct permutation {
 };
 
 static const struct param_desc permutation_param_descs[] = {
-	{"shift", PARAM_U32, offsetof(struct permutation_params, shift), 0, 0, UINT32_MAX, "1",
-         "our choice; 0: a random permutation"},
+	{"shift", PARAM_U32, offsetof(struct permutation_params, shift), 0, 0, PLAN_HOSTS_MAX - 1,
+         "1", "our choice; 0: a random permutation"},
 	ROUNDS_ROWS,
 	{NULL},
 };

@@ -137,3 +137,50 @@ Test(workload_runs, a_trace_begins_its_flows_at_its_times)
 	cr_expect_eq(r.result->flows[2].conf.src, 3);
 	end(&r);
 }
+
+/*
+ * All hosts send their first packet to the same one, then to the next: of what arrives at an egress
+ * in a slice it sends one packet, and (N - 1)(N - 2)/2 are left when all have come. Staggered,
+ * nobody meets. Source: Odin, SIGCOMM 2026, appendix A.
+ */
+Test(workload_runs, a_synchronous_all_to_all_needs_the_buffer_of_its_formula)
+{
+	static const uint32_t nbs[] = {8, 16, 32};
+	const double pkt_bytes = PLAN_DATA_BYTES - 24 + 16; /* with a RETH */
+
+	for (size_t i = 0; i < sizeof(nbs) / sizeof(nbs[0]); i++) {
+		uint32_t n = nbs[i], formula = (n - 1) * (n - 2) / 2;
+
+		for (int staggered = 0; staggered < 2; staggered++) {
+			struct run r = run("[topology]\nkind = star\nhosts = %u\n[workload w]\n"
+			                   "kind = all-to-all\nbytes = 1K\nstaggered = %s\n",
+			                   n, staggered ? "yes" : "no");
+			uint64_t max = r.result->switches[0].stats.buffer_used_bytes_max;
+			double pkts = (double)max / pkt_bytes;
+
+			expect_done(&r, "all-to-all");
+			if (staggered)
+				cr_expect_leq(pkts, 0.2 * n, "%u hosts: %f", n, pkts);
+			else
+				cr_expect(pkts >= formula && pkts <= formula + 0.1 * n + 1,
+				          "%u hosts: %f, not %u", n, pkts, formula);
+			end(&r);
+		}
+	}
+}
+
+/* 2 (n - 1)/n of the vector must leave and enter each host. */
+Test(workload_runs, a_ring_of_an_idle_star_is_as_fast_as_its_links)
+{
+	struct run r = run("[topology]\nkind = star\nhosts = 8\n[host]\npath_mtu = 4096\n"
+	                   "[workload w]\nkind = allreduce\nbytes = 16M\nmessage = 2M\n");
+	double bytes = 2 * 7 / 8.0 * (16 << 20) * (4096 + 82) / 4096, want_ps = bytes * 80;
+	double ps;
+
+	expect_done(&r, "allreduce");
+	ps = (double)r.result->workloads[0].done_ps;
+	/* And 14 times the way to the next host. */
+	cr_expect(ps > want_ps && ps < want_ps + 14 * 5e6, "%f us, not %f", ps / 1e6,
+	          want_ps / 1e6);
+	end(&r);
+}
