@@ -229,7 +229,7 @@ prepare(struct lab *lab, uint32_t i)
 		.at = at,
 		.arg = &lab->workloads[i],
 	};
-	w->nb_started = w->nb_ended = 0;
+	w->nb_started = w->nb_ended = w->nb_all = 0;
 	w->is_finite_done = false;
 	w->done_ps = w->nb_rounds = 0;
 	prng_seed(&w->prng, prng_splitmix(&seed));

@@ -129,10 +129,17 @@ lab_now_ps(const struct lab *lab)
 }
 
 void
-lab_progress(const struct lab *lab, uint64_t *nb_ended, uint64_t *nb_known)
+lab_progress(const struct lab *lab, uint64_t *nb_ended, uint64_t *nb_all)
 {
 	*nb_ended = lab->nb_ended;
-	*nb_known = lab->nb_flows;
+	*nb_all = 0;
+	for (uint32_t i = 0; i < lab->conf.nb_workloads; i++) {
+		if (lab->conf.workloads[i].nb_all == 0) {
+			*nb_all = 0;
+			return;
+		}
+		*nb_all += lab->conf.workloads[i].nb_all;
+	}
 }
 
 static void

@@ -102,8 +102,8 @@ void lab_set_tap(struct lab *lab, const struct lab_tap *tap);
 bool lab_run(struct lab *lab, uint64_t nb_events);
 
 uint64_t lab_now_ps(const struct lab *lab);
-/** Flows that ended, and that are known to come; for progress. */
-void lab_progress(const struct lab *lab, uint64_t *nb_ended, uint64_t *nb_known);
+/** Flows that ended, and how many there will be, 0 = nobody knows; for progress. */
+void lab_progress(const struct lab *lab, uint64_t *nb_ended, uint64_t *nb_all);
 
 /** What it found so far; scenario, cpu_s and wall_s are the caller's. Good until the next call. */
 const struct result *lab_result(struct lab *lab);

@@ -94,6 +94,8 @@ struct workload {
 	struct prng prng;              /**< seeded by the run's seed and its index before begin */
 	void *state;                   /**< ops->state_size bytes, zero at begin */
 	uint64_t nb_started, nb_ended; /**< flows; kept by whoever runs it */
+	/** Flows that it starts in all, unless one fails: known once it has begun; 0 = never. */
+	uint64_t nb_all;
 	/** It will start no more flows of its own accord: done when all have ended. */
 	bool is_finite_done;
 	/** Of kinds with rounds: when the last round was complete; 0 = not, or it failed. */

@@ -182,10 +182,17 @@ allreduce_round(struct workload *w)
 	}
 }
 
+static uint64_t
+allreduce_steps(const struct workload *w)
+{
+	return 2 * (uint64_t)(group_size(w) - 1);
+}
+
 static int
 allreduce_begin(struct workload *w, uint64_t now_ps)
 {
 	rounds_begin(w, allreduce_round, now_ps);
+	w->nb_all *= allreduce_steps(w);
 	return 0;
 }
 
@@ -193,7 +200,7 @@ allreduce_begin(struct workload *w, uint64_t now_ps)
 static void
 allreduce_on_delivered(struct workload *w, const struct flow *flow, uint64_t now_ps)
 {
-	uint64_t nb_steps = 2 * (uint64_t)(group_size(w) - 1);
+	uint64_t nb_steps = allreduce_steps(w);
 	const struct flow_conf *f = &flow->conf;
 
 	(void)now_ps;

@@ -38,6 +38,7 @@ poisson_begin(struct workload *w, uint64_t now_ps)
 	double mean_ps = arrivals_mean_ps(bytes, p->load, w->env.rate_bps);
 	int rc = arrivals_alloc(a, w, w->env.nb_hosts, mean_ps, p->flows);
 
+	w->nb_all = w->params.stop_ns == 0 ? p->flows : 0;
 	for (uint32_t i = 0; i < w->env.nb_hosts && rc == 0; i++)
 		arrivals_next(a, w, i, now_ps, i);
 	return rc;

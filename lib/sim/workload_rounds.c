@@ -61,10 +61,13 @@ rounds_on_time(struct workload *w, uint64_t tag, uint64_t now_ps)
 void
 rounds_begin(struct workload *w, void (*round)(struct workload *w), uint64_t now_ps)
 {
+	const struct rounds_params *p = w->own_params;
 	struct rounds *r = w->state;
 
 	r->round = round;
 	rounds_on_time(w, 0, now_ps);
+	/* With a stop time decides. */
+	w->nb_all = w->params.stop_ns == 0 ? p->repeat * r->nb_running : 0;
 }
 
 void

@@ -56,6 +56,7 @@ trace_begin(struct workload *w, uint64_t now_ps)
 	struct trace *t = w->state;
 
 	t->start_ps = now_ps;
+	w->nb_all = w->params.stop_ns == 0 ? w->trace->nb : 0;
 	trace_on_time(w, 0, now_ps);
 	return 0;
 }

@@ -202,6 +202,8 @@ fake_lab_run(struct fake_lab *lab, uint64_t until_ps)
 		else
 			end_flow(lab, (uint32_t)e.what);
 	}
+	if (lab->nb_events == 0 && lab->fails == 0 && lab->w.nb_all != 0)
+		cr_expect_eq(lab->w.nb_started, lab->w.nb_all);
 }
 
 void

@@ -285,6 +285,37 @@ Test(workload, which_end_by_themselves_is_known)
 }
 
 /* Also the widest fabric there may be, with the defaults of each kind. */
+/* That it is true is what a fake laboratory looks after in all tests. */
+Test(workload, how_many_flows_there_will_be_is_known)
+{
+	static const struct {
+		const char *kind, *settings[3];
+		uint64_t want;
+	} rows[] = {
+		{"long", {"qps=3", "repeat=2"}, 6},
+		{"incast", {"repeat=0"}, 0},
+		{"incast", {"repeat=5", "stop=1ms"}, 0},
+		{"incast", {"senders=2"}, 2},
+		{"permutation", {"repeat=3"}, 24},
+		{"all-to-all", {"qps=2"}, 112},
+		{"allreduce", {"repeat=2"}, 224},
+		{"allreduce", {"group=4", "qps=3"}, 144},
+		{"uniform", {"flows=5"}, 5},
+		{"uniform", {"stop=1ms"}, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct fake_lab *lab = fake_lab(rows[i].kind, 8, 1, rows[i].settings);
+
+		fake_lab_begin(lab);
+		cr_expect_eq(lab->w.nb_all, rows[i].want, "row %zu: %llu", i,
+		             (unsigned long long)lab->w.nb_all);
+		if (rows[i].want)
+			fake_lab_run(lab, NEVER_PS);
+		fake_lab_free(lab);
+	}
+}
+
 Test(workload, each_kind_begins_among_2_and_among_many_hosts)
 {
 	static struct trace_flow one = {0, 5, 0, 1, 1};
