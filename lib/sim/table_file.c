@@ -79,7 +79,7 @@ table_file_next(struct table_file *t)
  * The folder that shipped files are in, seen from the program: installed, in a build tree, and from
  * a unit test there.
  */
-static const char *const places[] = {WEFT_LAB_INSTALLED, WEFT_LAB_BUILT, "../" WEFT_LAB_BUILT};
+static const char *const places[] = {WEFT_LAB_INSTALLED, "../../conf/lab", "../../../conf/lab"};
 
 static FILE *
 open_shipped(const char *file, const char *suffix)
