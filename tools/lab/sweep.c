@@ -25,6 +25,7 @@ struct sweep {
 	struct net net;
 	struct journal_id id;
 	char *out, *journal_path;
+	bool is_broken; /* the other ranks don't know that this one ends */
 	char why[WHY_SIZE];
 };
 
@@ -149,9 +150,11 @@ lead(struct sweep *s, const struct work *work)
 	struct journal j;
 	int code = LAB_EXIT_USAGE;
 
-	if (journal_open(&j, s->journal_path, &s->id, &s->opt.matrix, s->opt.how, s->why,
-	                 sizeof(s->why)) < 0)
+	if (!check_values(s) || journal_open(&j, s->journal_path, &s->id, &s->opt.matrix,
+	                                     s->opt.how, s->why, sizeof(s->why)) < 0) {
+		work_dismiss(work);
 		return code;
+	}
 	if (j.was_torn)
 		fprintf(stderr,
 		        "weft-lab sweep: the last line of %s was cut short: its cell is "
@@ -168,8 +171,10 @@ lead(struct sweep *s, const struct work *work)
 		break;
 	case WORK_STOPPED:
 		code = stopped(s, &j);
+		s->is_broken = true;
 		break;
 	case WORK_FAILED:
+		s->is_broken = true;
 		break;
 	}
 	journal_close(&j);
@@ -183,8 +188,10 @@ follow(struct sweep *s, const struct work *work)
 	case WORK_DONE:
 		return LAB_EXIT_OK;
 	case WORK_STOPPED:
+		s->is_broken = true;
 		return 128 + crew_is_told_to_stop;
 	case WORK_FAILED:
+		s->is_broken = true;
 		break;
 	}
 	return LAB_EXIT_USAGE;
@@ -217,20 +224,19 @@ static int
 run(struct sweep *s)
 {
 	int code = LAB_EXIT_USAGE;
-	bool ok = net_open(&s->net, s->why, sizeof(s->why)) == 0;
+	bool is_open = net_open(&s->net, s->why, sizeof(s->why)) == 0;
 
-	if (ok && choose_shard(s) && identify(s)) {
-		/* One rank tells what is wrong. */
-		if (!net_is_lead(&s->net) || check_values(s))
-			code = work(s);
-	}
+	if (is_open && choose_shard(s) && identify(s))
+		code = work(s);
+	else
+		s->is_broken = true;
 	if (s->why[0])
 		fprintf(stderr, "weft-lab sweep: %s\n", s->why);
-	if (ok && s->net.nb_ranks > 1) {
-		if (code == LAB_EXIT_OK || code == LAB_EXIT_VIOLATED)
-			s->net.end();
-		else
+	if (is_open && s->net.nb_ranks > 1) {
+		if (s->is_broken)
 			s->net.abort(code);
+		else
+			s->net.end();
 	}
 	free(s->journal_path);
 	free(s->out);

@@ -196,6 +196,30 @@ work_lead(const struct work *work, struct journal *journal, char *why, size_t si
 	return WORK_DONE;
 }
 
+void
+work_dismiss(const struct work *work)
+{
+	static const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000};
+	const struct net *net = work->net;
+	int nb_idle = 0, from;
+	size_t len;
+	char *text;
+
+	/* Each has a question on its way, and would go on waiting for the answer. */
+	while (nb_idle < net->nb_ranks - 1) {
+		text = net->recv(&from, &len);
+		if (!text) {
+			nanosleep(&pause, NULL);
+			continue;
+		}
+		if (text[0] == WANT) {
+			nb_idle++;
+			say(net, from, END, "");
+		}
+		free(text);
+	}
+}
+
 /* ------------------------------------------------------------------------------- other ranks */
 
 struct follower {

@@ -34,6 +34,9 @@ enum work_end {
 /** Rank 0: until all cells of the journal are done and all ranks know it. */
 enum work_end work_lead(const struct work *work, struct journal *journal, char *why, size_t size);
 
+/** Rank 0, of which nothing came: the others end as if all were done. */
+void work_dismiss(const struct work *work);
+
 /** Another rank: until rank 0 says that all is done. */
 enum work_end work_follow(const struct work *work, char *why, size_t size);
 
