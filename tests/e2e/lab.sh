@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# weft-lab run and check: shipped scenarios, what is written of a run, twice the same to the last byte,
+# and exit codes.
+#   WEFT_LAB        the program
+#   WEFT_SCENARIOS  the folder of the shipped ones
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+cd "$e2e_dir" || exit 1
+shipped=$WEFT_SCENARIOS
+
+# lab WORDS...: its output in out, and its errors in client
+lab() {
+	timeout 100 "$WEFT_LAB" "$@" >out 2>client
+}
+# told CODE TEXT WORDS...: it ends with this code, and one line that has this text
+told() {
+	told_code=$1 told_text=$2
+	shift 2
+	lab "$@"
+	[ $? = "$told_code" ] && [ "$(wc -l <client)" = 1 ] && grep -qF "$told_text" client
+	verdict $? "$told_text"
+}
+
+for file in "$shipped"/*.scenario; do
+	lab check "$file" && [ ! -s client ] && [ "$(wc -l <out)" = 1 ]
+	verdict $? "no mistake and no doubt in ${file##*/}"
+done
+
+for run in 1 2; do
+	mkdir "$run"
+	lab run "$shipped/websearch.scenario" workload.web.flows=60 --seed 3 --csv "$run/csv" \
+		--json "$run/json" --pcap "leaf0=$run/pcap" || break
+	mv out "$run/out"
+done
+set -- 1/csv/*
+diff -r 1/csv 2/csv >client && cmp 1/json 2/json >>client 2>&1 && cmp 1/pcap 2/pcap >>client 2>&1 &&
+	[ $# -gt 5 ] && [ -s 1/pcap ] && grep -q '60 done of 60' 1/out
+verdict $? "one seed gives the same CSV, JSON and pcapng twice, and a table"
+lab run "$shipped/websearch.scenario" workload.web.flows=60 --seed 4 --json other -q &&
+	! cmp -s 1/json other && [ ! -s out ] && [ ! -s client ]
+verdict $? "another seed gives others, and quiet is without a word"
+
+printf '[workload a]\nkind = long\nbytes = 10K\n[host]\nwidnow = 3\n' >bad.scenario
+told 2 "bad.scenario:5: unknown key 'widnow' (nearest: 'window')" run bad.scenario
+told 2 "bad.scenario:5: unknown key 'widnow' (nearest: 'window')" check bad.scenario
+told 2 "command line: topology.hosts: [topology] hosts: " run "$shipped/incast.scenario" topology.hosts=65
+told 2 "none.scenario: No such file or directory" run none.scenario
+told 2 "unknown command 'rum'" rum
+told 2 "weft-lab: --pcap: unknown node 'leaf0'" run "$shipped/incast.scenario" -q --pcap leaf0=f
+lab run "$shipped/incast.scenario" -q --json /proc/none
+[ $? = 2 ] && [ -s client ]
+verdict $? "what cannot be written is a failure"
+lab --version && grep -q '^weft-lab [0-9]' out && lab --help && grep -q '^usage: weft-lab run' out
+verdict $? "version and help"
+e2e_end
