@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "scenario.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,9 +27,10 @@ uint32_t
 scenario_choice(struct conf_reader *r, const char *what, const char *value,
                 const char *const *names, uint32_t nb)
 {
-	const char *sorted[32];
+	const char *sorted[SCENARIO_CHOICES_MAX];
 	char why[512];
 
+	assert(nb >= 1 && nb <= SCENARIO_CHOICES_MAX);
 	for (uint32_t i = 0; i < nb; i++)
 		if (strcmp(names[i], value) == 0)
 			return i;

@@ -57,6 +57,8 @@ extern const struct conf_section scenario_lab_section, scenario_topology_section
 /** For begin: remember the line of a section that may come once; false after conf_error. */
 bool scenario_once(struct conf_reader *r, uint32_t *line, const char *header);
 
+/** Most names to choose from. Our choice. */
+#define SCENARIO_CHOICES_MAX 64
 /** One of so many names; the last, and conf_error, if it is none of them. */
 uint32_t scenario_choice(struct conf_reader *r, const char *what, const char *value,
                          const char *const *names, uint32_t nb);

@@ -20,10 +20,11 @@ index_of(const struct conf_reader *r, const void *obj)
 static void
 unknown_kind(struct conf_reader *r, const char *value)
 {
-	const char *names[64];
+	const char *names[SCENARIO_CHOICES_MAX];
 	uint32_t nb = 0;
 
-	for (const struct workload_ops *const *w = workload_kinds; *w && nb < 64; w++)
+	for (const struct workload_ops *const *w = workload_kinds; *w && nb < SCENARIO_CHOICES_MAX;
+	     w++)
 		names[nb++] = (*w)->name;
 	scenario_choice(r, "kind of workload", value, names, nb);
 }
