@@ -23,8 +23,8 @@ kind = incast
 bytes = 2M
 message = 20K
 SCENARIO
-# Twenty-four cells; one parameter has a comma, one a unit.
-set -- s.scenario workload.a.senders=2..4 'link.all.fault_loss=0,0.1%' --seeds 1..4
+# Twelve cells; one parameter has a comma, one a unit.
+set -- s.scenario workload.a.senders=2..4 'link.all.fault_loss=0,0.1%' --seeds 1..2
 
 # sweep NAME WORDS...: NAME.csv of the matrix, its output in client
 sweep() {
@@ -43,10 +43,10 @@ rows() {
 }
 
 sweep a "$@" --jobs 1 &&
-	[ "$(wc -l <a.csv)" = 25 ] &&
+	[ "$(wc -l <a.csv)" = 13 ] &&
 	[ "$(head -n 1 a.csv | cut -d, -f1-5)" = cell,workload.a.senders,link.all.fault_loss,seed,status ] &&
-	[ "$(grep -c ',ok,' a.csv)" = 24 ] && [ ! -e a.csv.journal ]
-verdict $? "a row for each of 24 cells"
+	[ "$(grep -c ',ok,' a.csv)" = 12 ] && [ ! -e a.csv.journal ]
+verdict $? "a row for each of 12 cells"
 sweep b "$@" --jobs 4
 same b $? "the same of four jobs"
 
@@ -64,7 +64,7 @@ sweep d --merge d.0-of-2.csv d.1-of-2.csv
 same d $? "the same of two tasks of Slurm"
 
 # Cells that last, so that somebody can die in the middle.
-long="s.scenario workload.a.bytes=8M --seeds 1..60"
+long="s.scenario workload.a.bytes=8M --seeds 1..36"
 sweep long $long || echo "# no cells that last"
 # has_rows NAME NUMBER: within 20 s
 has_rows() {
@@ -74,18 +74,18 @@ has_rows() {
 		tries=$((tries + 1))
 	done
 }
-for some in 2 6 10; do
+for some in 2 5 8; do
 	"$WEFT_LAB" sweep $long -o k.csv --jobs 2 >client 2>&1 &
 	pid=$!
 	has_rows k $some
 	e2e_signal KILL $pid
 	wait $pid 2>/dev/null
 done
-[ ! -e k.csv ] && [ "$(rows k)" -ge 10 ]
+[ ! -e k.csv ] && [ "$(rows k)" -ge 8 ]
 verdict $? "a sweep that was killed leaves no CSV" "$(rows k) rows in its journal"
 sweep k $long && cmp -s long.csv k.csv
 verdict $? "a sweep that was killed three times goes on"
-[ "$(sed -n 's/^.*: \([0-9]*\) of 60 cells are done already$/\1/p' client)" -ge 10 ]
+[ "$(sed -n 's/^.*: \([0-9]*\) of 36 cells are done already$/\1/p' client)" -ge 8 ]
 verdict $? "and does not begin anew"
 
 sed -i 's/20K/21K/' s.scenario
@@ -108,6 +108,8 @@ if [ -z "${WEFT_LAB_HAS_MPI-}" ] || ! command -v mpirun >/dev/null 2>&1; then
 	e2e_end
 fi
 # On this machine only, whoever we are, and more ranks than cores.
+# libmpi leaks, which a sanitizer build would take for ours.
+export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm=isolated
 mpirun="mpirun --oversubscribe -n 4"
 # mpi NAME WORDS...
