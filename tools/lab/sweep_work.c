@@ -158,20 +158,18 @@ static bool
 lead_turn(struct lead *l)
 {
 	const struct work *w = l->work;
-	uint32_t nb_running;
 	char *row = NULL;
 	bool ok;
 
 	if (!give_crew(l))
 		return false;
+	sweep_progress_tell(&l->progress, l->journal, w->crew->nb_running + l->nb_away);
 	if (crew_wait(w->crew, w->net->nb_ranks > 1 ? LOOK_MS : TURN_MS, &row) < 0) {
 		snprintf(l->why, l->size, "no memory for a row");
 		return false;
 	}
 	ok = (!row || take_row(l, row)) && take_messages(l);
 	free(row);
-	nb_running = w->crew->nb_running + l->nb_away;
-	sweep_progress_tell(&l->progress, l->journal, nb_running);
 	return ok;
 }
 
