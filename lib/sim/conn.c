@@ -399,10 +399,13 @@ on_sent(struct conn *conn, const struct shm_cqe *cqe, uint64_t now_ps)
 	check_completed(conn, m, cqe);
 	if (conn->lab->violation.rule)
 		return;
-	if (cqe->status != SHM_WC_SUCCESS)
+	if (cqe->status == SHM_WC_SUCCESS) {
+		free(m->placed);
+		m->placed = NULL;
+		conn->nb_good++;
+	} else { /* what of it is on its way may still be placed */
 		fail(conn, cqe);
-	free(m->placed);
-	m->placed = NULL;
+	}
 	conn->nb_completed++;
 	if (!conn->has_failed && was_last)
 		end_first_flow(conn, FLOW_DONE, now_ps);

@@ -82,11 +82,13 @@ struct conn {
 	struct conn_msg *msgs; /* slot = number & msg_mask */
 	uint32_t msg_mask;
 	uint64_t nb_posted, nb_completed;
+	uint64_t nb_good; /* completed with success; after those nothing is, once one has failed */
 
 	/* seen from outside; PSNs of the requester's stream, unwrapped from PSN_BIAS + first on */
 	uint64_t tx_next_psn;   /* one beyond the highest sent */
 	uint64_t tx_una_psn;    /* all below were acknowledged */
 	uint64_t data_next_psn; /* one beyond the highest data packet sent */
+	uint64_t nb_unsent;     /* unsent_pkts of its host when the last request was seen */
 	uint64_t rx_next_psn;   /* one beyond the highest data packet that arrived */
 	uint64_t *arrived;      /* bit per PSN of the last arrived_mask + 1 below rx_next_psn */
 	uint32_t arrived_mask;

@@ -171,6 +171,15 @@ psns_of_read(const struct lab *lab, const struct seen *s)
 	return s->read_bytes ? (s->read_bytes - 1) / lab->conf.host.path_mtu_bytes + 1 : 1;
 }
 
+/* Of all QPs, packets that a NIC made and did not send. */
+static uint64_t
+unsent_pkts(const struct lab_host *host)
+{
+	const uint64_t *drop = host->nic->stats.drop;
+
+	return drop[DROP_LINK] + drop[DROP_NO_NEIGH] + drop[DROP_MTU];
+}
+
 /* A request leaves: within its window, and is it the first time? */
 static void
 on_request(struct lab_host *host, const struct seen *s)
@@ -188,10 +197,11 @@ on_request(struct lab_host *host, const struct seen *s)
 		watch_violated(host->lab, c, "no PSN beyond its window",
 		               "PSN %u is the %lu. beyond what was acknowledged; the window is %lu",
 		               s->psn, (unsigned long)ahead, (unsigned long)window);
-	if (psn > c->tx_next_psn)
+	if (psn > c->tx_next_psn && unsent_pkts(host) == c->nb_unsent)
 		watch_violated(host->lab, c, "PSNs follow each other",
 		               "PSN %u was sent where %u was due", s->psn,
 		               (uint32_t)c->tx_next_psn & 0xffffff);
+	c->nb_unsent = unsent_pkts(host);
 	if (end > c->tx_next_psn)
 		c->tx_next_psn = end;
 	if (ahead > host->result->inflight_max_pkts && !is_read && psn >= c->tx_una_psn)
@@ -326,7 +336,7 @@ on_all_placed(struct conn *conn, struct lab_host *host, struct conn_msg *m)
 
 	m->is_delivered = true;
 	f->delivered_bytes += m->bytes;
-	if (f->delivered_bytes == f->conf.bytes)
+	if (f->delivered_bytes == f->conf.bytes && f->status != FLOW_FAILED)
 		flow_delivered(conn->lab, host, m->flow, conn->lab->net.clock.now_ps);
 }
 
@@ -364,11 +374,11 @@ write_memory(const struct mem *mem, uint64_t va, const void *src, uint32_t len)
 	struct conn_msg *m = conn_msg_at(conn, number);
 
 	if (e != &conn->end[1] || va < CONN_BASE || number >= conn->nb_posted ||
-	    number < conn->nb_completed || off + len > m->bytes)
+	    number < conn->nb_good || off + len > m->bytes)
 		watch_violated(conn->lab, conn, "nothing is placed outside its message",
 		               "%u bytes at %lu of work request %lu; %lu to %lu are open", len,
 		               (unsigned long)off, (unsigned long)number,
-		               (unsigned long)conn->nb_completed, (unsigned long)conn->nb_posted);
+		               (unsigned long)conn->nb_good, (unsigned long)conn->nb_posted);
 	else if (!src || is_as_sent(conn, va, src, len))
 		count_placed(conn, &conn->lab->hosts[e->host], m, (uint32_t)off, len);
 	return true;
