@@ -23,6 +23,7 @@ static const struct {
 	{"run", lab_cmd_run},
 	{"check", lab_cmd_check},
 	{"sweep", lab_cmd_sweep},
+	{"swarm", lab_cmd_swarm},
 };
 
 #define NB_COMMANDS (sizeof(commands) / sizeof(commands[0]))
