@@ -115,6 +115,7 @@ pkt_queue_pop(struct pkt_queue *q)
 	if (!p)
 		return NULL;
 	q->head = p->next;
+	__builtin_prefetch(q->head);
 	if (!q->head)
 		q->tail = NULL;
 	q->nb_pkts--;

@@ -47,8 +47,8 @@ enqueue(struct fabric_switch *sw, struct switch_port *out, uint8_t queue, struct
 	queues_push(&out->queues, queue, p);
 	switch_wake(sw, out);
 	out->hop->queue_bytes += p->len;
-	if (out->queues.q[queue].nb_bytes > out->stats.q_bytes_max[queue])
-		out->stats.q_bytes_max[queue] = out->queues.q[queue].nb_bytes;
+	if (out->queues.q[queue].nb_bytes > out->stats.q[queue].bytes_max)
+		out->stats.q[queue].bytes_max = out->queues.q[queue].nb_bytes;
 	if (p->sw.is_lossless)
 		pfc_look(sw, from, p->sw.class);
 }
@@ -64,7 +64,7 @@ trim(struct fabric_switch *sw, struct switch_port *out, struct pkt *p)
 	p->sw.bth_off = 0;
 	p->sw.is_lossless = false;
 	if (!take(sw, out, queue, p)) {
-		out->stats.q_full[queue]++;
+		out->stats.q[queue].full++;
 		return false;
 	}
 	enqueue(sw, out, queue, p);
@@ -91,13 +91,13 @@ switch_admit(struct fabric_switch *sw, uint16_t out_port, struct pkt *p)
 			return;
 		}
 		if (may_trim(sw, p)) {
-			out->stats.q_trimmed[queue]++;
+			out->stats.q[queue].trimmed++;
 			if (trim(sw, out, p))
 				return;
 		} else if (p->sw.is_lossless) {
-			sw->ports[p->in_port].stats.rx_headroom[p->sw.class]++;
+			sw->ports[p->in_port].stats.q[p->sw.class].headroom++;
 		} else {
-			out->stats.q_full[queue]++;
+			out->stats.q[queue].full++;
 		}
 	}
 	pkt_free(&p, 1);

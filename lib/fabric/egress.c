@@ -30,7 +30,7 @@ begin(struct switch_port *port, uint64_t now_ns)
 static void
 occupy(struct switch_port *port, struct pkt *p)
 {
-	uint32_t bytes = p->len + port->params.overhead_bytes;
+	uint32_t bytes = p->len + port->overhead_bytes;
 
 	port->tx_link_bytes += bytes;
 	link_clock_take(&port->clock, bytes);
@@ -76,11 +76,11 @@ depart(struct fabric_switch *sw, struct switch_port *port, struct pkt *p, uint8_
 	switch_release(sw, port, queue, p);
 	if (mark->kmax_bytes && p->sw.l3_off &&
 	    mark_hit(mark, port->queues.q[queue].nb_bytes, &port->dice))
-		port->stats.q_marked[queue] += mark_ce(p->data + p->sw.l3_off);
+		port->stats.q[queue].marked += mark_ce(p->data + p->sw.l3_off);
 	if (port->rate_code && p->sw.bth_off)
 		write_telemetry(sw, port, p, port->has_link ? port->clock.free_ns : sw->now_ns);
-	port->stats.q_packets[queue]++;
-	port->stats.q_bytes[queue] += p->len;
+	port->stats.q[queue].packets++;
+	port->stats.q[queue].bytes += p->len;
 }
 
 /* The next frame of the queues that may send; NULL if there is none. */
@@ -94,7 +94,7 @@ next_frame(struct fabric_switch *sw, struct switch_port *port, uint8_t may, uint
 		p = pfc_frame(sw, port, now_ns);
 	if (p)
 		return p;
-	p = queues_pop(&port->queues, may, port->params.overhead_bytes, &queue);
+	p = queues_pop(&port->queues, may, port->overhead_bytes, &queue);
 	if (p)
 		depart(sw, port, p, queue);
 	return p;
@@ -145,7 +145,7 @@ send_at_once(struct fabric_switch *sw, struct switch_port *port, uint8_t may, st
 	uint32_t n = 0;
 
 	while (n < max && (pkts[n] = next_frame(sw, port, may, now_ns)))
-		port->tx_link_bytes += pkts[n++]->len + port->params.overhead_bytes;
+		port->tx_link_bytes += pkts[n++]->len + port->overhead_bytes;
 	return n;
 }
 

@@ -12,9 +12,6 @@
 struct way {
 	uint64_t src, dst; /* MACs; at first zero, which nobody has */
 	uint16_t out_port; /* of dst */
-	struct ip_addr ip;
-	const struct route *route; /* of ip; NULL = none */
-	bool has_ip;
 };
 
 /* Whether a frame may leave its link at all. */
@@ -120,19 +117,21 @@ bridge(struct fabric_switch *sw, struct way *way, const struct frame *f, struct 
 
 /* The static prefix that covers a frame's destination; NULL = none. */
 static const struct route *
-find_route(struct fabric_switch *sw, struct way *way, const struct frame *f, const struct pkt *p)
+find_route(struct fabric_switch *sw, const struct frame *f, const struct pkt *p)
 {
+	struct last_route *last = &sw->ports[p->in_port].last_route;
 	struct ip_addr ip;
 
 	if (!f->l3_off || routes_is_empty(sw->routes) || fib_mac_is_group(f->dst_mac))
 		return NULL;
 	frame_dst_ip(p->data, f, &ip);
-	if (!way->has_ip || memcmp(&ip, &way->ip, sizeof(ip)) != 0) {
-		way->has_ip = true;
-		way->ip = ip;
-		way->route = routes_find(sw->routes, &ip);
+	if (last->version != routes_version(sw->routes) ||
+	    memcmp(&ip, &last->ip, sizeof(ip)) != 0) {
+		last->version = routes_version(sw->routes);
+		last->ip = ip;
+		last->route = routes_find(sw->routes, &ip);
 	}
-	return way->route;
+	return last->route;
 }
 
 /*
@@ -214,7 +213,7 @@ forward(struct fabric_switch *sw, struct way *way, struct pkt *p, uint64_t now_n
 		return;
 	}
 	classify(sw, p, &f);
-	route = find_route(sw, way, &f, p);
+	route = find_route(sw, &f, p);
 	if (route)
 		route_on(sw, route, &f, p, now_ns);
 	else

@@ -70,6 +70,14 @@ const struct param_desc switch_port_descs[] = {
 /* One of each queue or class, named as ethtool does. */
 /* clang-format off */
 #define PRIO(way, type, suffix, member, i) ROW(type, way "_prio" #i "_" suffix, member[i])
+/* Of a member of the structs of queues. */
+#define QPRIO(way, suffix, member, i)                                                              \
+	ROW(switch_port_stats, way "_prio" #i "_" suffix, q[i].member)
+#define QPRIOS(way, suffix, member)                                                                \
+	QPRIO(way, suffix, member, 0), QPRIO(way, suffix, member, 1),                              \
+	QPRIO(way, suffix, member, 2), QPRIO(way, suffix, member, 3),                              \
+	QPRIO(way, suffix, member, 4), QPRIO(way, suffix, member, 5),                              \
+	QPRIO(way, suffix, member, 6), QPRIO(way, suffix, member, 7)
 #define PRIOS(way, type, suffix, member)                                                           \
 	PRIO(way, type, suffix, member, 0), PRIO(way, type, suffix, member, 1),                    \
 	PRIO(way, type, suffix, member, 2), PRIO(way, type, suffix, member, 3),                    \
@@ -97,13 +105,13 @@ const struct stat_desc switch_port_stat_descs[] = {
 	PORT(int_lies),
 	PORT(int_tbo),
 	PORT(tx_pause_frames),
-	PRIOS("tx", switch_port_stats, "packets", q_packets),
-	PRIOS("tx", switch_port_stats, "bytes", q_bytes),
-	PRIOS("tx", switch_port_stats, "full", q_full),
-	PRIOS("rx", switch_port_stats, "headroom", rx_headroom),
-	PRIOS("tx", switch_port_stats, "marked", q_marked),
-	PRIOS("tx", switch_port_stats, "trimmed", q_trimmed),
-	PRIOS("tx", switch_port_stats, "queue_max", q_bytes_max),
+	QPRIOS("tx", "packets", packets),
+	QPRIOS("tx", "bytes", bytes),
+	QPRIOS("tx", "full", full),
+	QPRIOS("rx", "headroom", headroom),
+	QPRIOS("tx", "marked", marked),
+	QPRIOS("tx", "trimmed", trimmed),
+	QPRIOS("tx", "queue_max", bytes_max),
 	PRIOS("tx", switch_port_stats, "pause", tx_pause),
 	PRIOS("tx", switch_port_stats, "pause_resume", tx_resume),
 	PAUSE_STAT_ROWS(struct switch_port_stats, rx_pause),

@@ -29,7 +29,7 @@ refresh_after_ns(const struct switch_port *port)
 {
 	uint64_t rate = rate_bps(port), half_ns, least_ns;
 
-	least_ns = 64 * (WIRE_PFC_LEN + port->params.overhead_bytes) * UINT64_C(8000000000) / rate;
+	least_ns = 64 * (WIRE_PFC_LEN + port->overhead_bytes) * UINT64_C(8000000000) / rate;
 	if (rate < SWITCH_PAUSE_RATE_BPS)
 		rate = SWITCH_PAUSE_RATE_BPS;
 	half_ns = pause_quanta_ns(PAUSE_QUANTA, rate) / 2;

@@ -29,10 +29,10 @@
 #define QUEUE_NONE 0xff
 
 struct queues {
+	uint8_t backlog; /**< bit i: queue i has frames */
+	uint8_t strict;  /**< bit i: queue i is strict */
+	uint8_t turn;    /**< weighted queue that has the turn */
 	struct pkt_queue q[QUEUES_NB];
-	uint8_t backlog;             /**< bit i: queue i has frames */
-	uint8_t strict;              /**< bit i: queue i is strict */
-	uint8_t turn;                /**< weighted queue that has the turn */
 	int64_t deficit[QUEUES_NB];  /**< bytes left of this turn; a debt if negative */
 	uint32_t quantum[QUEUES_NB]; /**< bytes of a turn; 0 = strict */
 };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define LENGTHS_MAX 129
+#define SLOTS_LOG2_MIN 4
 
 /* An address as two words, in the order in which its bytes lie. */
 struct key {
@@ -31,6 +32,7 @@ struct routes {
 	uint32_t nb_lengths;
 	struct length lengths[LENGTHS_MAX]; /* that occur, the longest first */
 	uint32_t nb, max;
+	uint64_t version;
 	struct route list[];
 };
 
@@ -69,26 +71,41 @@ find_slot(const struct routes *r, struct key key, uint8_t bits)
 	}
 }
 
+/* A table of its own size for those that are there; look-ups then touch little memory. */
+static bool
+resize(struct routes *r, uint32_t log2)
+{
+	struct slot *old = r->slots, *slots = calloc((size_t)1 << log2, sizeof(*slots));
+	size_t nb_old = old ? (size_t)r->mask + 1 : 0;
+
+	if (!slots)
+		return false;
+	r->slots = slots;
+	r->shift = 64 - log2;
+	r->mask = (1u << log2) - 1;
+	for (size_t i = 0; i < nb_old; i++)
+		if (old[i].route)
+			slots[find_slot(r, old[i].key, old[i].bits)] = old[i];
+	free(old);
+	return true;
+}
+
 struct routes *
 routes_create(uint32_t max)
 {
 	struct routes *r;
-	uint32_t log2 = 1;
 
 	assert(max >= 1 && max <= 1u << 24);
-	r = calloc(1, sizeof(*r) + max * sizeof(r->list[0]));
+	r = aligned_alloc(64, sizeof(*r) + max * sizeof(r->list[0]));
 	if (!r)
 		return NULL;
-	while (1u << log2 < 2 * max)
-		log2++;
-	r->slots = calloc((size_t)1 << log2, sizeof(*r->slots));
-	if (!r->slots) {
+	memset(r, 0, sizeof(*r));
+	if (!resize(r, SLOTS_LOG2_MIN)) {
 		free(r);
 		return NULL;
 	}
-	r->shift = 64 - log2;
-	r->mask = (1u << log2) - 1;
 	r->max = max;
+	r->version = 1;
 	return r;
 }
 
@@ -99,6 +116,12 @@ routes_destroy(struct routes *r)
 		return;
 	free(r->slots);
 	free(r);
+}
+
+uint64_t
+routes_version(const struct routes *routes)
+{
+	return routes->version;
 }
 
 uint32_t
@@ -139,20 +162,32 @@ is_in_a_row(const struct route *route)
 	return true;
 }
 
+/* Room for one more, and at most half of the slots in use. */
+static int
+add_slot(struct routes *r, struct key key, uint8_t bits)
+{
+	if (r->nb == r->max)
+		return -ENOSPC;
+	if (2 * (r->nb + 1) > r->mask && !resize(r, 65 - r->shift))
+		return -ENOMEM;
+	r->slots[find_slot(r, key, bits)] = (struct slot){key, ++r->nb, bits};
+	r->version++;
+	add_length(r, bits);
+	return 0;
+}
+
 int
 routes_set(struct routes *r, const struct route *route)
 {
 	const uint8_t bits = route->prefix.bits;
 	struct ip_addr ip = ip_addr_trim(&route->prefix.ip, bits);
 	struct slot *slot = &r->slots[find_slot(r, key_of(&ip), bits)];
+	int err = slot->route == 0 ? add_slot(r, key_of(&ip), bits) : 0;
 
 	assert(route->nb_ports >= 1 && route->nb_ports <= ROUTE_PORTS_MAX);
-	if (slot->route == 0) {
-		if (r->nb == r->max)
-			return -ENOSPC;
-		*slot = (struct slot){key_of(&ip), ++r->nb, bits};
-		add_length(r, bits);
-	}
+	if (err)
+		return err;
+	slot = &r->slots[find_slot(r, key_of(&ip), bits)];
 	r->list[slot->route - 1] = *route;
 	r->list[slot->route - 1].in_a_row = is_in_a_row(route);
 	r->list[slot->route - 1].prefix.ip = ip;
@@ -165,6 +200,7 @@ routes_clear(struct routes *r)
 	memset(r->slots, 0, ((size_t)r->mask + 1) * sizeof(*r->slots));
 	r->nb = 0;
 	r->nb_lengths = 0;
+	r->version++;
 }
 
 const struct route *

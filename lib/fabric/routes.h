@@ -22,13 +22,13 @@
 #define ROUTE_PORTS_MAX LB_GROUP_MAX
 
 struct route {
-	struct ip_prefix prefix; /**< bits behind it are not looked at */
-	uint16_t nb_ports;       /**< at least 1 */
-	bool in_a_row;           /**< set by routes_set: ports[i] = ports[0] + i */
-	uint16_t ports[ROUTE_PORTS_MAX];
+	_Alignas(64) struct ip_prefix prefix; /**< bits behind it are not looked at */
+	uint16_t nb_ports;                    /**< at least 1 */
+	bool in_a_row;                        /**< set by routes_set: ports[i] = ports[0] + i */
 	/** Bit i: ports[i] keeps its place and does not lead there now, as if its link were down.
 	 */
 	uint64_t away;
+	uint16_t ports[ROUTE_PORTS_MAX];
 };
 
 static_assert(ROUTE_PORTS_MAX <= 64, "a set of a route's ports is a word");
@@ -46,13 +46,16 @@ void routes_destroy(struct routes *routes);
 
 bool routes_is_empty(const struct routes *routes);
 
+/** Grows, from 1 on, whenever routes_find may have another answer. */
+uint64_t routes_version(const struct routes *routes);
+
 /** How many prefixes there are. */
 uint32_t routes_nb(const struct routes *routes);
 
 /**
  * Add a prefix, or replace the ports of one that is there.
  *
- * @return  0, or -ENOSPC if there are as many as can be.
+ * @return  0; -ENOSPC if there are as many as can be; -ENOMEM, of a prefix that is new.
  */
 int routes_set(struct routes *routes, const struct route *route);
 

@@ -31,6 +31,7 @@ init_port(struct fabric_switch *sw, uint16_t idx, uint64_t *seeds)
 	uint64_t rate_bps = conf->ports[idx].rate_bps;
 
 	port->params = conf->ports[idx];
+	port->overhead_bytes = port->params.overhead_bytes;
 	port->is_up = true;
 	port->floods = port->params.floods;
 	port->hop = &sw->hops[idx];
@@ -109,9 +110,10 @@ switch_create(const struct switch_conf *conf, struct pkt_pool *pool)
 
 	assert(conf->nb_ports >= 1 && conf->nb_ports < FIB_NO_PORT);
 	assert(switch_conf_check(conf, mistakes) == 0);
-	sw = calloc(1, sizeof(*sw) + conf->nb_ports * sizeof(sw->ports[0]));
+	sw = aligned_alloc(64, sizeof(*sw) + conf->nb_ports * sizeof(sw->ports[0]));
 	if (!sw)
 		return NULL;
+	memset(sw, 0, sizeof(*sw) + conf->nb_ports * sizeof(sw->ports[0]));
 	sw->conf = *conf;
 	sw->pool = pool;
 	sw->salt = prng_splitmix(&seeds);

@@ -129,6 +129,17 @@ uint32_t switch_conf_check(const struct switch_conf *conf,
 /** What a conf promises to queues and classes of all ports; the rest of the buffer is shared. */
 uint64_t switch_reserved_bytes(const struct switch_conf *conf);
 
+/** Counters of one queue of a port, or of the class that has its number. */
+struct switch_queue_stats {
+	uint64_t packets, bytes; /**< sent */
+	uint64_t bytes_max;      /**< high-water mark */
+	uint64_t full;           /**< dropped: no room in queue or buffer */
+	uint64_t headroom;       /**< of the port as ingress: lossless, and its headroom was full */
+	uint64_t marked;         /**< got CE */
+	uint64_t trimmed;        /**< cut to header-only instead of a drop */
+	uint64_t reserved;       /* one line of the cache for what a frame counts */
+};
+
 /** Counters of one port. */
 struct switch_port_stats {
 	uint64_t rx_packets, rx_bytes;
@@ -147,15 +158,10 @@ struct switch_port_stats {
 	uint64_t int_tbo;                         /**< flagged, because the buffer was full */
 	uint64_t tx_pause_frames;                 /**< PFC frames sent */
 	/* by queue, or class */
-	uint64_t q_packets[QUEUES_NB], q_bytes[QUEUES_NB]; /**< sent */
-	uint64_t q_full[QUEUES_NB];      /**< dropped: no room in queue or buffer */
-	uint64_t rx_headroom[QUEUES_NB]; /**< lossless, and dropped: its headroom here was full */
-	uint64_t q_marked[QUEUES_NB];    /**< got CE */
-	uint64_t q_trimmed[QUEUES_NB];   /**< cut to header-only instead of a drop */
-	uint64_t q_bytes_max[QUEUES_NB]; /**< high-water mark */
-	uint64_t tx_pause[QUEUES_NB];    /**< times that this class was told to pause */
-	uint64_t tx_resume[QUEUES_NB];   /**< and to go on */
-	struct pause_stats rx_pause;     /**< what the peer asked for */
+	_Alignas(64) struct switch_queue_stats q[QUEUES_NB];
+	uint64_t tx_pause[QUEUES_NB];  /**< times that this class was told to pause */
+	uint64_t tx_resume[QUEUES_NB]; /**< and to go on */
+	struct pause_stats rx_pause;   /**< what the peer asked for */
 };
 
 extern const struct stat_desc switch_port_stat_descs[];

@@ -17,28 +17,39 @@
  * into which queue), egress.c (when it leaves, and what is written to it), pfc.c (pauses).
  */
 
+/* What was looked up last: neighbouring frames of a port mostly go the same way. */
+struct last_route {
+	uint64_t version; /* of all routes then; 0 = nothing was */
+	struct ip_addr ip;
+	const struct route *route; /* NULL = none */
+};
+
+/* What each frame touches comes first, in few lines of the cache. */
 struct switch_port {
-	struct switch_port_params params;
-	struct queues queues;
+	_Alignas(64) struct lb_hop *hop; /* what load balancers see of it, and what waits */
+	uint64_t tx_link_bytes;          /* sent, with overhead */
+	uint32_t overhead_bytes;         /* of params */
+	uint16_t hop_id;
+	uint8_t rate_code; /* of telemetry */
+	bool is_up, floods;
+	bool has_link;      /* frames take time */
+	bool is_ready;      /* something could have left when it was last looked at */
+	uint8_t asked;      /* classes that the peer was told to pause */
+	uint8_t news;       /* classes whose state it was not told yet */
+	struct pause pause; /* what the peer asks of us */
+
+	struct last_route last_route; /* of frames that come in */
+	_Alignas(64) struct queues queues;
 	struct buffer_egress egress[QUEUES_NB];
 	struct buffer_ingress ingress[QUEUES_NB];
-	struct lb_hop *hop; /* what load balancers see of it, and what waits in all queues */
-	bool is_up, floods;
+	struct switch_port_params params;
 
 	/* the link that it stands for */
-	bool has_link;           /* frames take time */
-	bool is_ready;           /* something could have left when it was last looked at */
 	struct link_clock clock; /* of it */
 	struct pkt_queue wire;   /* frames on the link, by due_ns */
-	uint64_t tx_link_bytes;  /* sent, with overhead */
-	uint8_t rate_code;       /* of telemetry */
-	uint16_t hop_id;
 	struct prng dice;
 
 	/* PFC */
-	struct pause pause;  /* what the peer asks of us */
-	uint8_t asked;       /* classes that the peer was told to pause */
-	uint8_t news;        /* classes whose state it was not told yet */
 	uint64_t news_ns;    /* when that can be told; 0 = at once */
 	uint64_t refresh_ns; /* when it must be told again */
 

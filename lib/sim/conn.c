@@ -30,6 +30,38 @@ pow2_at_least(uint64_t n)
 
 /* ---- making and ending them ---- */
 
+static void
+put_end(struct lab *lab, struct conn_end *e)
+{
+	uint64_t key = (uint64_t)e->host << 24 | e->qp.qp->qpn;
+	uint32_t i = conn_end_home(lab, key);
+
+	while (lab->ends[i].key)
+		i = (i + 1) & lab->ends_mask;
+	lab->ends[i] = (struct end_slot){key, e};
+}
+
+static int
+grow_ends(struct lab *lab)
+{
+	uint32_t nb = lab->ends ? 2 * (lab->ends_mask + 1) : 64;
+	struct end_slot *old = lab->ends, *ends;
+	uint32_t nb_old = old ? lab->ends_mask + 1 : 0;
+
+	if (old && 2 * (lab->nb_ends + 1) <= lab->ends_mask)
+		return 0;
+	ends = calloc(nb, sizeof(*ends));
+	if (!ends)
+		return -ENOMEM;
+	lab->ends = ends;
+	lab->ends_mask = nb - 1;
+	for (uint32_t i = 0; i < nb_old; i++)
+		if (old[i].key)
+			put_end(lab, old[i].end);
+	free(old);
+	return 0;
+}
+
 static int
 open_end(struct conn_end *e, struct lab_host *host)
 {
@@ -48,8 +80,10 @@ open_end(struct conn_end *e, struct lab_host *host)
 	e->seg = (struct mem_seg){.va = CONN_BASE, .len = CONN_LEN};
 	e->mem = (struct mem){.ops = &watch_mem_ops, .owner = e, .nb_segs = 1, .segs = &e->seg};
 	e->mr = mr_create(host->nic, PD, access, CONN_BASE, CONN_BASE, CONN_LEN, &e->mem);
-	if (!e->mr || local_qp_open(&e->qp, host->nic, &conf) != 0)
+	if (!e->mr || local_qp_open(&e->qp, host->nic, &conf) != 0 || grow_ends(host->lab) != 0)
 		return -ENOMEM;
+	put_end(host->lab, e);
+	host->lab->nb_ends++;
 	local_arm(&e->qp.cq);
 	host->result->nb_qps++;
 	return 0;
@@ -82,7 +116,7 @@ connect_ends(struct conn *conn, const uint32_t psn[2])
 {
 	struct lab *lab = conn->lab;
 	const struct lab_host_params *params = &lab->conf.host;
-	uint64_t now_ns = lab->net.clock.now_ps / PS_PER_NS;
+	uint64_t now_ns = net_now_ps(&lab->net) / PS_PER_NS;
 	int err = 0;
 
 	for (int i = 0; i < 2 && !err; i++) {
@@ -153,7 +187,7 @@ open_conn(struct conn *conn, const struct flow_conf *flow)
 		return -ENOMEM;
 	for (uint32_t i = 0; conn->verb == FLOW_SEND && i < params->depth; i++)
 		post_recv(&conn->end[1]);
-	local_ring(&conn->end[1].qp, lab->net.clock.now_ps / PS_PER_NS);
+	local_ring(&conn->end[1].qp, net_now_ps(&lab->net) / PS_PER_NS);
 	return 0;
 }
 
@@ -182,6 +216,7 @@ conns_destroy(struct lab *lab)
 	}
 	lab->conns = NULL;
 	free(lab->buckets);
+	free(lab->ends);
 }
 
 /* ---- finding them ---- */
@@ -233,16 +268,24 @@ suits(const struct conn *c, const struct flow_conf *flow)
 }
 
 struct conn *
-conn_for(struct lab *lab, const struct flow_conf *flow)
+conn_find(const struct lab *lab, const struct flow_conf *flow)
+{
+	struct conn *conn = NULL;
+
+	if (lab->buckets)
+		conn = lab->buckets[bucket_of(lab, flow->workload, flow->src, flow->dst)];
+	while (conn && !suits(conn, flow))
+		conn = conn->next_of_key;
+	return conn;
+}
+
+struct conn *
+conn_make(struct lab *lab, const struct flow_conf *flow)
 {
 	struct conn *conn, **bucket;
 
 	if (grow_buckets(lab) != 0)
 		return NULL;
-	bucket = &lab->buckets[bucket_of(lab, flow->workload, flow->src, flow->dst)];
-	for (conn = *bucket; conn; conn = conn->next_of_key)
-		if (suits(conn, flow))
-			return conn;
 	conn = calloc(1, sizeof(*conn));
 	if (!conn)
 		return NULL;
@@ -259,6 +302,7 @@ conn_for(struct lab *lab, const struct flow_conf *flow)
 	conn->next = lab->conns;
 	lab->conns = conn;
 	lab->nb_conns++;
+	bucket = &lab->buckets[bucket_of_conn(conn)];
 	conn->next_of_key = *bucket;
 	*bucket = conn;
 	return conn;
@@ -317,7 +361,7 @@ post_next(struct conn *conn)
 	m->is_last = bytes == left;
 	put_request(conn, bytes);
 	watch_note(conn, HISTORY_POST, conn_requester(conn)->host, (uint32_t)conn->nb_posted, 0,
-	           lab->net.clock.now_ps);
+	           net_now_ps(&lab->net));
 	conn->nb_posted++;
 	conn->posted_bytes += bytes;
 	if (m->is_last) {
@@ -339,7 +383,7 @@ conn_pump(struct conn *conn)
 		;
 	if (conn->nb_posted == before)
 		return;
-	local_ring(&e->qp, lab->net.clock.now_ps / PS_PER_NS);
+	local_ring(&e->qp, net_now_ps(&lab->net) / PS_PER_NS);
 	net_wake(&lab->net, e->host);
 }
 

@@ -2,20 +2,34 @@
 #include "event.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define MASK (EVENT_BUCKETS - 1)
 /* Widths: 8 ps, far below what a byte takes, to 1 us, where a year is 33 ms. Our choice. */
 #define SHIFT_MIN 3
 #define SHIFT_MAX 20
 /* The width is looked at after so many events. Our choice. */
-#define LOOK_EVENTS 16384
+#define LOOK_EVENTS 4096
+
+int
+events_init(struct events *q, uint32_t log2_buckets)
+{
+	size_t nb = (size_t)1 << log2_buckets;
+
+	assert(log2_buckets >= 6 && log2_buckets <= 20);
+	*q = (struct events){.width_shift = 12, .mask = (uint32_t)nb - 1};
+	q->used = calloc(nb / 64, sizeof(*q->used));
+	q->buckets = calloc(nb, sizeof(*q->buckets));
+	return q->used && q->buckets ? 0 : -ENOMEM;
+}
 
 void
-events_init(struct events *q)
+events_fini(struct events *q)
 {
-	memset(q, 0, sizeof(*q));
-	q->width_shift = 12;
+	free(q->used);
+	free(q->buckets);
+	*q = (struct events){0};
 }
 
 static bool
@@ -29,7 +43,7 @@ static void
 insert(struct events *q, struct event *e)
 {
 	uint64_t bucket = e->at_ps >> q->width_shift;
-	struct event_bucket *b = &q->buckets[bucket & MASK];
+	struct event_bucket *b = &q->buckets[bucket & q->mask];
 	struct event *before = b->last;
 
 	while (before && is_before(e, before))
@@ -44,7 +58,7 @@ insert(struct events *q, struct event *e)
 		before->next = e;
 	else
 		b->first = e;
-	q->used[(bucket & MASK) / 64] |= UINT64_C(1) << (bucket & 63);
+	q->used[(bucket & q->mask) / 64] |= UINT64_C(1) << (bucket & 63);
 	if (bucket < q->at)
 		q->at = bucket;
 }
@@ -52,7 +66,7 @@ insert(struct events *q, struct event *e)
 static void
 take_out(struct events *q, struct event *e)
 {
-	uint64_t bucket = e->at_ps >> q->width_shift & MASK;
+	uint64_t bucket = e->at_ps >> q->width_shift & q->mask;
 	struct event_bucket *b = &q->buckets[bucket];
 
 	if (e->prev)
@@ -67,6 +81,21 @@ take_out(struct events *q, struct event *e)
 		q->used[bucket / 64] &= ~(UINT64_C(1) << (bucket & 63));
 }
 
+/* The same of the first of the present bucket. */
+static void
+take_first(struct events *q, struct event *e)
+{
+	struct event_bucket *b = &q->buckets[q->at & q->mask];
+
+	b->first = e->next;
+	if (e->next) {
+		e->next->prev = NULL;
+		return;
+	}
+	b->last = NULL;
+	q->used[(q->at & q->mask) / 64] &= ~(UINT64_C(1) << (q->at & 63));
+}
+
 void
 event_arm(struct events *q, struct event *e, uint64_t at_ps)
 {
@@ -79,6 +108,8 @@ event_arm(struct events *q, struct event *e, uint64_t at_ps)
 	e->is_armed = true;
 	e->at_ps = at_ps;
 	e->order = q->nb_armed++;
+	if (q->soonest_ps && at_ps < *q->soonest_ps)
+		*q->soonest_ps = at_ps;
 	insert(q, e);
 }
 
@@ -97,16 +128,16 @@ event_cancel(struct events *q, struct event *e)
 static uint64_t
 used_ahead(const struct events *q, uint64_t i)
 {
-	uint64_t word = (i & MASK) / 64, bits = q->used[word] >> (i & 63);
+	uint64_t word = (i & q->mask) / 64, bits = q->used[word] >> (i & 63);
 
 	if (bits)
 		return (uint64_t)__builtin_ctzll(bits);
-	for (uint64_t ahead = 64 - (i & 63); ahead < EVENT_BUCKETS; ahead += 64) {
-		word = (word + 1) % (EVENT_BUCKETS / 64);
+	for (uint64_t ahead = 64 - (i & 63); ahead <= q->mask; ahead += 64) {
+		word = (word + 1) & q->mask / 64;
 		if (q->used[word])
 			return ahead + (uint64_t)__builtin_ctzll(q->used[word]);
 	}
-	return EVENT_BUCKETS;
+	return q->mask + 1;
 }
 
 /* No event of the present year: the first of all, wherever it is. */
@@ -115,7 +146,7 @@ first_of_all(struct events *q)
 {
 	struct event *first = NULL;
 
-	for (uint32_t word = 0; word < EVENT_BUCKETS / 64; word++) {
+	for (uint32_t word = 0; word < (q->mask + 1) / 64; word++) {
 		for (uint64_t bits = q->used[word]; bits; bits &= bits - 1) {
 			struct event *e =
 				q->buckets[word * 64 + (uint32_t)__builtin_ctzll(bits)].first;
@@ -129,14 +160,14 @@ first_of_all(struct events *q)
 }
 
 static struct event *
-find_next(struct events *q)
+search(struct events *q)
 {
-	uint64_t at = q->at, end = at + EVENT_BUCKETS;
+	uint64_t at = q->at, end = at + q->mask + 1;
 
 	if (q->nb_pending == 0)
 		return NULL;
 	for (at += used_ahead(q, at); at < end; at += 1 + used_ahead(q, at + 1)) {
-		struct event *e = q->buckets[at & MASK].first;
+		struct event *e = q->buckets[at & q->mask].first;
 
 		if (e->at_ps >> q->width_shift == at) {
 			q->at = at;
@@ -144,6 +175,15 @@ find_next(struct events *q)
 		}
 	}
 	return first_of_all(q);
+}
+
+/* The next event, in the bucket that is the present one then; NULL if there is none. */
+static inline struct event *
+find_next(struct events *q)
+{
+	struct event *e = q->buckets[q->at & q->mask].first;
+
+	return e && e->at_ps >> q->width_shift == q->at ? e : search(q);
 }
 
 uint64_t
@@ -160,7 +200,7 @@ set_width(struct events *q, uint32_t shift)
 {
 	struct event *all = NULL;
 
-	for (uint32_t i = 0; i < EVENT_BUCKETS; i++) {
+	for (uint32_t i = 0; i <= q->mask; i++) {
 		struct event *e = q->buckets[i].first, *next;
 
 		for (; e; e = next) {
@@ -170,7 +210,7 @@ set_width(struct events *q, uint32_t shift)
 		}
 		q->buckets[i] = (struct event_bucket){NULL, NULL};
 	}
-	memset(q->used, 0, sizeof(q->used));
+	memset(q->used, 0, (q->mask + 1) / 64 * sizeof(*q->used));
 	q->width_shift = shift;
 	q->at = q->now_ps >> shift;
 	for (struct event *e = all, *next; e; e = next) {
@@ -200,7 +240,7 @@ events_step(struct events *q, uint64_t until_ps)
 
 	if (!e || e->at_ps > until_ps)
 		return false;
-	take_out(q, e);
+	take_first(q, e);
 	e->is_armed = false;
 	q->nb_pending--;
 	q->now_ps = e->at_ps;

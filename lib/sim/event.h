@@ -21,7 +21,9 @@
  * events pending): 28 to 38 ns an event against 128 to 167.
  */
 
-/** Something that happens at a time, embedded in its owner's struct. All zero is not armed. */
+/**
+ * Something that happens at a time, embedded in its owner's struct. All zero is not armed.
+ */
 struct event {
 	struct event *next, *prev; /**< in its bucket */
 	uint64_t at_ps;            /**< good while armed */
@@ -31,8 +33,6 @@ struct event {
 	bool is_armed;
 };
 
-#define EVENT_BUCKETS 32768
-
 struct event_bucket {
 	struct event *first, *last;
 };
@@ -41,17 +41,30 @@ struct events {
 	uint64_t now_ps; /**< of the event that fires, or fired last */
 	uint64_t nb_fired;
 	uint64_t nb_armed; /**< free running: the next order */
+	uint64_t at;       /**< number of the present bucket since time 0; none before is used */
 	uint32_t nb_pending;
 	uint32_t width_shift; /**< a bucket is 2^this ps */
-	uint64_t at;          /**< number of the present bucket since time 0; none before is used */
-	/** Since the width was last looked at. */
-	uint64_t looked_ps, looked_fired;
-	uint64_t used[EVENT_BUCKETS / 64];
-	struct event_bucket buckets[EVENT_BUCKETS];
+	uint32_t mask;        /**< buckets - 1 */
+	uint64_t *used;       /**< bit per bucket */
+	struct event_bucket *buckets;
+	/** Kept at or before the time of the first event, for who asks many queues; may be NULL. */
+	uint64_t *soonest_ps;
+	uint64_t looked_ps, looked_fired; /**< when the width was last looked at */
 };
 
-/** Time is 0. A queue may be moved only while it is empty. */
-void events_init(struct events *q);
+/** Buckets of queues of few events, and of many. Our choice. */
+#define EVENTS_FEW_LOG2 6
+#define EVENTS_MANY_LOG2 14
+
+/**
+ * Time is 0.
+ *
+ * @param log2_buckets  6 to 20.
+ * @return              0 or -ENOMEM; then too events_fini.
+ */
+int events_init(struct events *q, uint32_t log2_buckets);
+/** Events that are still armed are forgotten. All zero does nothing. */
+void events_fini(struct events *q);
 
 /** Let it fire at this time, not before now; armed or not. fire is set. */
 void event_arm(struct events *q, struct event *e, uint64_t at_ps);

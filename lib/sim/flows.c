@@ -59,44 +59,133 @@ append(struct lab *lab, struct conn *conn, uint32_t flow)
 		conn->posting_flow = flow;
 }
 
+static struct conn *
+conn_for(struct lab *lab, const struct flow_conf *conf)
+{
+	struct conn *conn = conn_find(lab, conf);
+
+	return conn ? conn : conn_make(lab, conf);
+}
+
 static void
-start(void *arg, const struct flow_conf *conf)
+begin_flow(struct lab *lab, const struct flow_conf *conf)
+{
+	uint32_t idx = lab->nb_flows;
+	struct conn *conn = make_room(lab) ? conn_for(lab, conf) : NULL;
+
+	if (!conn) {
+		lab->is_short_of_memory = lab->is_over = true;
+		return;
+	}
+	lab->flows[idx] = (struct flow){
+		.conf = *conf,
+		.start_ps = net_now_ps(&lab->net),
+		.delivered_ps = NEVER_PS,
+		.end_ps = NEVER_PS,
+		.ideal_ps = ideal_ps(lab, conf),
+	};
+	lab->nb_flows++;
+	append(lab, conn, idx);
+	conn_pump(conn);
+}
+
+/* Whether a flow can begin in the middle of a window: then only the running host takes part. */
+static bool
+is_at_home(const struct lab *lab, const struct flow_conf *conf)
+{
+	uint32_t requester = conf->verb == FLOW_READ ? conf->dst : conf->src;
+
+	return !lab->net.running ||
+	       (lab->net.running->idx == requester && conn_find(lab, conf) != NULL);
+}
+
+/* ---- timers ---- */
+
+static void
+begin(struct lab *lab, struct workload *w, uint64_t now_ps)
+{
+	lab->nb_begun++;
+	if (w->ops->begin(w, now_ps) != 0)
+		lab->is_short_of_memory = true;
+}
+
+static void
+fire_timer(struct event *e, uint64_t now_ps)
+{
+	struct lab_timer *timer = container_of(e, struct lab_timer, event), t = *timer;
+	struct workload *w = t.of->workload;
+	struct lab *lab = t.of->lab;
+
+	list_del(&timer->link);
+	free(timer);
+	switch (t.kind) {
+	case LAB_TIMER_BEGIN:
+		begin(lab, w, now_ps);
+		break;
+	case LAB_TIMER_TELL:
+		w->ops->on_time(w, t.tag, now_ps);
+		break;
+	case LAB_TIMER_FLOW:
+		begin_flow(lab, &t.flow);
+		break;
+	}
+	lab->is_over |=
+		lab->is_short_of_memory || (lab->conf.duration_ns == 0 && flows_are_done(lab));
+}
+
+static void
+arm(const struct lab_workload *lw, uint64_t at_ps, const struct lab_timer *what)
+{
+	struct lab *lab = lw->lab;
+	struct lab_timer *t = malloc(sizeof(*t));
+
+	if (!t) {
+		lab->is_short_of_memory = lab->is_over = true;
+		return;
+	}
+	*t = *what;
+	t->of = lw;
+	t->event = (struct event){.fire = fire_timer};
+	list_add_tail(&lab->timers, &t->link);
+	event_arm(&lab->net.clock, &t->event, at_ps);
+}
+
+static void
+free_timers(struct lab *lab)
+{
+	while (!list_is_empty(&lab->timers)) {
+		struct lab_timer *t = container_of(lab->timers.next, struct lab_timer, link);
+
+		list_del(&t->link);
+		free(t);
+	}
+}
+
+/*
+ * What one host's application asks of another reaches it with the end of the window, as soon as a
+ * message would.
+ */
+static void
+start(void *arg, const struct flow_conf *asked)
 {
 	const struct lab_workload *lw = arg;
 	struct workload *w = lw->workload;
 	struct lab *lab = lw->lab;
-	struct conn *conn;
-	uint32_t idx = lab->nb_flows;
-	struct flow *f;
+	struct flow_conf conf = *asked;
 
 	if (lab->is_over)
 		return;
-	if (!make_room(lab)) {
-		lab->is_short_of_memory = true;
-		return;
-	}
-	f = &lab->flows[idx];
-	*f = (struct flow){
-		.conf = *conf,
-		.start_ps = lab->net.clock.now_ps,
-		.delivered_ps = NEVER_PS,
-		.end_ps = NEVER_PS,
-	};
-	f->conf.workload = w->index;
-	f->conf.verb = w->verb;
-	if (f->conf.msg_bytes == 0)
-		f->conf.msg_bytes = w->params.msg_bytes;
-	assert(f->conf.src != f->conf.dst && f->conf.bytes > 0);
-	f->ideal_ps = ideal_ps(lab, &f->conf);
-	conn = conn_for(lab, &f->conf);
-	if (!conn) {
-		lab->is_short_of_memory = true;
-		return;
-	}
-	lab->nb_flows++;
+	conf.workload = w->index;
+	conf.verb = w->verb;
+	if (conf.msg_bytes == 0)
+		conf.msg_bytes = w->params.msg_bytes;
+	assert(conf.src != conf.dst && conf.bytes > 0);
 	w->nb_started++;
-	append(lab, conn, idx);
-	conn_pump(conn);
+	if (is_at_home(lab, &conf))
+		begin_flow(lab, &conf);
+	else
+		arm(lw, lab->net.window_end_ps,
+		    &(struct lab_timer){.kind = LAB_TIMER_FLOW, .flow = conf});
 }
 
 void
@@ -152,6 +241,8 @@ flow_ended(struct lab *lab, uint32_t idx, enum flow_status status, uint8_t why, 
 bool
 flows_are_done(const struct lab *lab)
 {
+	if (lab->nb_begun < lab->conf.nb_workloads)
+		return false;
 	for (uint32_t i = 0; i < lab->conf.nb_workloads; i++) {
 		const struct workload *w = &lab->conf.workloads[i];
 
@@ -164,54 +255,14 @@ flows_are_done(const struct lab *lab)
 /* ---- workloads ---- */
 
 static void
-begin(struct lab *lab, struct workload *w, uint64_t now_ps)
-{
-	lab->nb_begun++;
-	if (w->ops->begin(w, now_ps) != 0)
-		lab->is_short_of_memory = true;
-}
-
-static void
-fire_timer(struct event *e, uint64_t now_ps)
-{
-	struct lab_timer *timer = container_of(e, struct lab_timer, event), t = *timer;
-	struct workload *w = t.of->workload;
-	struct lab *lab = t.of->lab;
-
-	list_del(&timer->link);
-	free(timer);
-	if (t.is_begin)
-		begin(lab, w, now_ps);
-	else
-		w->ops->on_time(w, t.tag, now_ps);
-	lab->is_over |= lab->is_short_of_memory ||
-	                (lab->conf.duration_ns == 0 && lab->nb_begun == lab->conf.nb_workloads &&
-	                 flows_are_done(lab));
-}
-
-static int
-arm(const struct lab_workload *lw, uint64_t at_ps, uint64_t tag, bool is_begin)
-{
-	struct lab *lab = lw->lab;
-	struct lab_timer *t = calloc(1, sizeof(*t));
-
-	if (!t)
-		return -ENOMEM;
-	*t = (struct lab_timer){.of = lw, .tag = tag, .is_begin = is_begin};
-	t->event.fire = fire_timer;
-	list_add_tail(&lab->timers, &t->link);
-	event_arm(&lab->net.clock, &t->event, at_ps);
-	return 0;
-}
-
-static void
 at(void *arg, uint64_t at_ps, uint64_t tag)
 {
 	const struct lab_workload *lw = arg;
-	struct lab *lab = lw->lab;
+	const struct net *net = &lw->lab->net;
 
-	if (arm(lw, at_ps, tag, false) != 0)
-		lab->is_short_of_memory = lab->is_over = true;
+	if (net->running && at_ps < net->window_end_ps)
+		at_ps = net->window_end_ps;
+	arm(lw, at_ps, &(struct lab_timer){.kind = LAB_TIMER_TELL, .tag = tag});
 }
 
 static int
@@ -236,13 +287,14 @@ prepare(struct lab *lab, uint32_t i)
 	w->state = calloc(1, w->ops->state_size + 1);
 	if (!w->state)
 		return -ENOMEM;
-	return arm(&lab->workloads[i], w->params.start_ns * PS_PER_NS, 0, true);
+	arm(&lab->workloads[i], w->params.start_ns * PS_PER_NS,
+	    &(struct lab_timer){.kind = LAB_TIMER_BEGIN});
+	return lab->is_short_of_memory ? -ENOMEM : 0;
 }
 
 int
 flows_begin(struct lab *lab)
 {
-	list_init(&lab->timers);
 	lab->workload_results = calloc(lab->conf.nb_workloads + 1, sizeof(*lab->workload_results));
 	lab->workloads = calloc(lab->conf.nb_workloads + 1, sizeof(*lab->workloads));
 	if (!lab->workload_results || !lab->workloads)
@@ -265,12 +317,7 @@ flows_end(struct lab *lab)
 		free(w->state);
 		w->state = NULL;
 	}
-	while (lab->timers.next && !list_is_empty(&lab->timers)) {
-		struct lab_timer *t = container_of(lab->timers.next, struct lab_timer, link);
-
-		list_del(&t->link);
-		free(t);
-	}
+	free_timers(lab);
 	free(lab->workload_results);
 	free(lab->workloads);
 	free(lab->flows);

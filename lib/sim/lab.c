@@ -39,7 +39,8 @@ create_faults(struct lab *lab)
 		if (!fault_any(&params))
 			continue;
 		params.seed = prng_splitmix(&seed);
-		if (link_faults_create(links, &params, lab->pool, on_turn, ways) != 0)
+		if (link_faults_create(links, &params, &lab->net.clock, lab->pool, on_turn, ways) !=
+		    0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -112,20 +113,27 @@ lab_destroy(struct lab *lab)
 bool
 lab_run(struct lab *lab, uint64_t nb_events)
 {
+	uint64_t end = lab->net.nb_fired + nb_events;
+
 	if (lab->is_over)
 		return false;
-	while (nb_events-- > 0 && !lab->is_over && events_step(&lab->net.clock, NEVER_PS))
-		;
-	lab->is_over |= events_next_ps(&lab->net.clock) == NEVER_PS;
+	while (lab->net.nb_fired < end && !lab->is_over)
+		lab->is_over |= !net_step(&lab->net);
 	if (lab->is_over)
 		watch_end(lab);
 	return !lab->is_over;
 }
 
+/* Between windows: as far as any node or the clock has come. */
 uint64_t
 lab_now_ps(const struct lab *lab)
 {
-	return lab->net.clock.now_ps;
+	uint64_t now_ps = lab->net.clock.now_ps;
+
+	for (uint32_t i = 0; i < lab->net.nb_nodes; i++)
+		if (lab->net.nodes[i].events.now_ps > now_ps)
+			now_ps = lab->net.nodes[i].events.now_ps;
+	return now_ps;
 }
 
 void
@@ -172,7 +180,9 @@ sum_links(struct lab *lab)
 			struct link_result *r = &lab->link_results[i][w];
 			const uint64_t *hits = !f ? NULL : w == 0 ? f->tx : f->rx;
 
-			*r = lab->net.links[i][w].link.stats;
+			const struct sim_link *link = &lab->net.links[i][w].link;
+
+			*r = (struct link_result){link->nb_pkts, link->nb_bytes, link->busy_ps};
 			if (!hits)
 				continue;
 			r->lost_pkts = hits[FAULT_LOSS] + hits[FAULT_BURST] + hits[FAULT_PATTERN] +
@@ -216,8 +226,8 @@ lab_result(struct lab *lab)
 	lab->result = (struct result){
 		.scenario = lab->conf.scenario,
 		.seed = lab->conf.seed,
-		.end_ps = lab->net.clock.now_ps,
-		.nb_events = lab->net.clock.nb_fired,
+		.end_ps = lab_now_ps(lab),
+		.nb_events = lab->net.nb_fired,
 		.data_pkts = lab->data_pkts,
 		.plan = plan,
 		.nb_flows = lab->nb_flows,

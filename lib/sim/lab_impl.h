@@ -98,6 +98,12 @@ struct conn {
 
 #define FLOW_NONE UINT32_MAX
 
+/* An end by its host and QPN; open addressing, at most half full. */
+struct end_slot {
+	uint64_t key; /* host << 24 | QPN; QPN 0 is nobody's: 0 = free */
+	struct conn_end *end;
+};
+
 struct lab_host {
 	struct host host;
 	struct lab *lab;
@@ -131,13 +137,20 @@ struct lab_workload {
 	struct workload *workload;
 };
 
-/* What a workload has asked to be told at a time; or that it begins. */
+/* What a workload has asked to be told at a time. */
+enum lab_timer_kind {
+	LAB_TIMER_TELL,  /* on_time */
+	LAB_TIMER_BEGIN, /* it begins */
+	LAB_TIMER_FLOW,  /* a flow of its begins */
+};
+
 struct lab_timer {
 	struct event event;
 	struct list link; /* in lab.timers */
 	const struct lab_workload *of;
+	enum lab_timer_kind kind;
 	uint64_t tag;
-	bool is_begin;
+	struct flow_conf flow; /* LAB_TIMER_FLOW */
 };
 
 struct lab {
@@ -156,6 +169,8 @@ struct lab {
 	uint32_t bucket_mask;
 	struct conn *conns;
 	uint32_t nb_conns;
+	struct end_slot *ends;
+	uint32_t ends_mask, nb_ends;
 
 	struct flow *flows;
 	struct flow_links *flow_links;
@@ -193,13 +208,33 @@ void lab_switches_destroy(struct lab *lab);
 void lab_reroute(struct lab *lab, uint32_t link, bool is_up);
 
 /* ---- conn.c ---- */
-/* The connection that a flow is to use; NULL without memory. */
-struct conn *conn_for(struct lab *lab, const struct flow_conf *flow);
+static inline uint32_t
+conn_end_home(const struct lab *lab, uint64_t key)
+{
+	return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & lab->ends_mask;
+}
+/* The connection that a flow may use; NULL if there is none. */
+struct conn *conn_find(const struct lab *lab, const struct flow_conf *flow);
+/* Make one, between windows; NULL without memory. */
+struct conn *conn_make(struct lab *lab, const struct flow_conf *flow);
 /* Post what fits, and wake the host. */
 void conn_pump(struct conn *conn);
 /* Completions of one end. */
 void conn_poll(struct conn_end *end, uint64_t now_ps);
 void conns_destroy(struct lab *lab);
+/* The end that has this QPN on a host; NULL if there is none. */
+static inline struct conn_end *
+conn_end_of(const struct lab *lab, uint32_t host, uint32_t qpn)
+{
+	uint64_t key = (uint64_t)host << 24 | qpn;
+
+	if (!lab->ends)
+		return NULL;
+	for (uint32_t i = conn_end_home(lab, key);; i = (i + 1) & lab->ends_mask) {
+		if (lab->ends[i].key == key || lab->ends[i].key == 0)
+			return lab->ends[i].end;
+	}
+}
 static inline struct conn_end *
 conn_requester(struct conn *conn)
 {

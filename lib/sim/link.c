@@ -16,7 +16,8 @@ struct link_faults {
 	struct fault_lane lanes[2];
 	struct fault_stats stats;
 	struct fault_outage down;
-	struct event turn; /* the link goes down or comes up */
+	struct event turn;    /* the link goes down or comes up */
+	struct events *clock; /* of turn */
 	struct sim_link *ways[2];
 	void (*on_turn)(void *arg, bool is_up, uint64_t now_ps);
 	void *arg;
@@ -61,8 +62,11 @@ fire_arrival(struct event *e, uint64_t now_ps)
 	struct sim_link *link = container_of(e, struct sim_link, arrival);
 	struct pkt *p = pkt_queue_pop(&link->flight);
 
-	if (link->flight.head)
+	if (link->flight.head) {
+		__builtin_prefetch(link->flight.head->next);
+		__builtin_prefetch(link->flight.head->data);
 		event_arm(link->clock, &link->arrival, link->flight.head->due_ps);
+	}
 	if (link->faults)
 		suffer(link, p, now_ps);
 	else
@@ -96,9 +100,9 @@ occupy(struct sim_link *link, uint32_t bytes, uint64_t now_ps)
 	length = bytes * link->ps_per_byte + link->free_frac;
 	link->free_ps += length >> FRAC_BITS;
 	link->free_frac = length & ((1u << FRAC_BITS) - 1);
-	link->stats.pkts++;
-	link->stats.bytes += bytes;
-	link->stats.busy_ps += length >> FRAC_BITS;
+	link->nb_pkts++;
+	link->nb_bytes += bytes;
+	link->busy_ps += length >> FRAC_BITS;
 }
 
 void
@@ -176,15 +180,15 @@ fire_turn(struct event *e, uint64_t now_ps)
 	bool is_up = !fault_outage_is_on(&f->down, now_ns);
 
 	if (next_ns < NEVER_PS / PS_PER_NS)
-		event_arm(f->ways[0]->clock, e, next_ns * PS_PER_NS);
+		event_arm(f->clock, e, next_ns * PS_PER_NS);
 	if (is_up != f->ways[0]->is_up)
 		set_link(f, is_up, now_ps);
 }
 
 int
 link_faults_create(struct sim_link *const ways[2], const struct fault_params *params,
-                   struct pkt_pool *pool, void (*on_turn)(void *arg, bool is_up, uint64_t now_ps),
-                   void *arg)
+                   struct events *clock, struct pkt_pool *pool,
+                   void (*on_turn)(void *arg, bool is_up, uint64_t now_ps), void *arg)
 {
 	struct link_faults *f = calloc(1, sizeof(*f));
 
@@ -197,9 +201,10 @@ link_faults_create(struct sim_link *const ways[2], const struct fault_params *pa
 	f->on_turn = on_turn;
 	f->arg = arg;
 	f->turn.fire = fire_turn;
+	f->clock = clock;
 	ways[0]->faults = ways[1]->faults = f;
 	if (f->down.now || f->down.for_ns)
-		event_arm(ways[0]->clock, &f->turn, ways[0]->clock->now_ps);
+		event_arm(clock, &f->turn, clock->now_ps);
 	return 0;
 }
 
@@ -210,7 +215,7 @@ link_faults_destroy(struct sim_link *const ways[2])
 
 	if (!f)
 		return;
-	event_cancel(ways[0]->clock, &f->turn);
+	event_cancel(f->clock, &f->turn);
 	for (int way = 0; way < 2; way++) {
 		sim_link_clear(ways[way]);
 		ways[way]->faults = NULL;

@@ -21,26 +21,36 @@
 
 struct link_faults;
 
-/** One way of a link. */
+/** One way of a link. What one step needs lies together, in lines of the cache. */
 struct sim_link {
-	struct events *clock;
+	/* faults */
+	_Alignas(64) struct event due; /**< of the first frame that faults hold */
+	struct link_faults *faults;    /**< of both ways; NULL = none */
+	/* its end */
 	struct event arrival;    /**< of the first frame in flight */
-	struct event due;        /**< of the first that faults hold */
+	struct events *clock;    /**< of who gets frames */
 	struct pkt_queue flight; /**< by due_ps */
-	uint64_t delay_ps;
-	uint64_t ps_per_byte; /**< in 2^-20 ps, rounded to nearest */
-	uint64_t free_ps;     /**< when the end of the last frame has left */
-	uint32_t free_frac;   /**< of it, in 2^-20 ps */
-	uint8_t way;          /**< 0 = from end[0] */
-	bool is_up;
-	struct link_faults *faults; /**< of both ways; NULL = none */
 	/** The frame is there, and the callee's. */
 	void (*deliver)(struct sim_link *link, struct pkt *p, uint64_t now_ps);
-	struct link_result stats;
+	uint8_t way; /**< 0 = from end[0] */
+	bool is_up;
+	/* its begin */
+	uint32_t free_frac;   /**< of free_ps, in 2^-20 ps */
+	uint64_t free_ps;     /**< when the end of the last frame has left */
+	uint64_t ps_per_byte; /**< in 2^-20 ps, rounded to nearest */
+	uint64_t delay_ps;
+	uint64_t nb_pkts, nb_bytes, busy_ps; /**< that left, as link_result */
 };
 
 /** @param rate_bps  LINK_RATE_MIN_BPS or more. clock and deliver are set, all else is zero. */
 void sim_link_init(struct sim_link *link, uint64_t rate_bps, uint64_t delay_ps);
+
+/** Time that so many bytes take, overhead included; rounded down. */
+static inline uint64_t
+sim_link_ps(const struct sim_link *link, uint32_t bytes)
+{
+	return bytes * link->ps_per_byte >> 20;
+}
 
 /** Whether a frame may begin. */
 static inline bool
@@ -60,12 +70,13 @@ void sim_link_clear(struct sim_link *link);
 /**
  * Both ways of a link meet these faults from now on.
  *
+ * @param clock    of the whole: for the times at which the link goes down and comes up.
  * @param on_turn  the link went down or came up; arg is the caller's.
  * @param pool     for doubles.
  * @return         0 or -ENOMEM.
  */
 int link_faults_create(struct sim_link *const ways[2], const struct fault_params *params,
-                       struct pkt_pool *pool,
+                       struct events *clock, struct pkt_pool *pool,
                        void (*on_turn)(void *arg, bool is_up, uint64_t now_ps), void *arg);
 /** Free them and what they hold; ways without faults are passed over. */
 void link_faults_destroy(struct sim_link *const ways[2]);

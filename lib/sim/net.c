@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine.h"
 #include "list.h"
@@ -45,7 +46,7 @@ arm_host(struct net_node *n, uint64_t now_ps)
 	uint64_t at_ps = next_ns < NEVER_PS / PS_PER_NS ? next_ns * PS_PER_NS : NEVER_PS;
 
 	if (at_ps == NEVER_PS) {
-		event_cancel(&n->net->clock, &n->timer);
+		event_cancel(&n->events, &n->timer);
 		return;
 	}
 	if (at_ps <= now_ps)
@@ -53,7 +54,7 @@ arm_host(struct net_node *n, uint64_t now_ps)
 	if (at_ps < n->out[0]->link.free_ps)
 		at_ps = n->out[0]->link.free_ps;
 	if (!n->timer.is_armed || n->timer.at_ps != at_ps)
-		event_arm(&n->net->clock, &n->timer, at_ps);
+		event_arm(&n->events, &n->timer, at_ps);
 }
 
 static void
@@ -79,7 +80,7 @@ offer(struct net_node *n, uint16_t port, uint64_t now_ps)
 		return;
 	if (!(n->node->ops->ready(n->node, 0) >> port & 1))
 		return;
-	event_arm(&n->net->clock, &way->free, way->link.free_ps);
+	event_arm(&n->events, &way->free, way->link.free_ps);
 	n->waiting |= UINT64_C(1) << port;
 }
 
@@ -90,9 +91,9 @@ arm_switch(struct net_node *n, uint64_t now_ps)
 
 	/* 0: some port has frames, and its link is taken, or all that it has is paused */
 	if (next_ns == 0 || next_ns >= NEVER_PS / PS_PER_NS)
-		event_cancel(&n->net->clock, &n->timer);
+		event_cancel(&n->events, &n->timer);
 	else if (next_ns * PS_PER_NS > now_ps)
-		event_arm(&n->net->clock, &n->timer, next_ns * PS_PER_NS);
+		event_arm(&n->events, &n->timer, next_ns * PS_PER_NS);
 }
 
 static void
@@ -157,14 +158,18 @@ deliver(struct sim_link *link, struct pkt *p, uint64_t now_ps)
 
 /* ---- set-up ---- */
 
+/* The smallest frame there is, with what it takes of a link beside itself: a pause. */
+#define FRAME_MIN_BYTES (60 + LINK_OVERHEAD_BYTES)
+
 static void
 init_link(struct net *net, uint32_t i, const struct plan_link *link)
 {
 	for (int w = 0; w < 2; w++) {
 		struct net_way *way = &net->links[i][w];
 		const struct plan_end *from = &link->end[w], *to = &link->end[!w];
+		uint64_t least_ps;
 
-		way->link.clock = &net->clock;
+		way->link.clock = &net->nodes[to->node].events;
 		way->link.deliver = deliver;
 		way->link.way = (uint8_t)w;
 		sim_link_init(&way->link, link->rate_bps, link->delay_ns * PS_PER_NS);
@@ -174,38 +179,62 @@ init_link(struct net *net, uint32_t i, const struct plan_link *link)
 		way->to = &net->nodes[to->node];
 		way->to_port = to->port;
 		way->from->out[from->port] = way;
+		least_ps = sim_link_ps(&way->link, FRAME_MIN_BYTES) + way->link.delay_ps;
+		if (least_ps < net->lookahead_ps)
+			net->lookahead_ps = least_ps;
 	}
+}
+
+static int
+init_node(struct net *net, uint32_t i, struct net_way **out)
+{
+	struct net_node *n = &net->nodes[i];
+
+	n->net = net;
+	n->idx = i;
+	n->is_host = i < net->nb_hosts;
+	n->timer.fire = fire_timer;
+	n->out = out;
+	net->soonest_ps[i] = NEVER_PS;
+	if (events_init(&n->events, EVENTS_FEW_LOG2) != 0)
+		return -ENOMEM;
+	n->events.soonest_ps = &net->soonest_ps[i];
+	return 0;
+}
+
+static int
+alloc(struct net *net, size_t nb_ports)
+{
+	net->nodes = calloc(net->nb_nodes, sizeof(*net->nodes));
+	net->links = aligned_alloc(64, net->nb_links * sizeof(*net->links));
+	net->outs = calloc(nb_ports, sizeof(*net->outs));
+	net->soonest_ps = calloc(net->nb_nodes, sizeof(*net->soonest_ps));
+	if (!net->nodes || !net->links || !net->outs || !net->soonest_ps)
+		return -ENOMEM;
+	memset(net->links, 0, net->nb_links * sizeof(*net->links));
+	return events_init(&net->clock, EVENTS_MANY_LOG2);
 }
 
 int
 net_init(struct net *net, const struct plan *plan, struct pkt_pool *pool)
 {
-	struct net_way **outs;
-	size_t nb_ports = plan->nb_hosts;
+	size_t nb_ports = plan->nb_hosts, port = 0;
 
 	for (uint32_t i = 0; i < plan->nb_switches; i++) {
 		assert(plan->switches[i].nb_ports <= PLAN_PORTS_MAX);
 		nb_ports += plan->switches[i].nb_ports;
 	}
-	events_init(&net->clock);
 	net->pool = pool;
 	net->nb_hosts = plan->nb_hosts;
 	net->nb_nodes = plan->nb_hosts + plan->nb_switches;
 	net->nb_links = plan->nb_links;
-	net->nodes = calloc(net->nb_nodes, sizeof(*net->nodes));
-	net->links = calloc(net->nb_links, sizeof(*net->links));
-	net->outs = outs = calloc(nb_ports, sizeof(*outs));
-	if (!net->nodes || !net->links || !outs)
+	net->lookahead_ps = NEVER_PS;
+	if (alloc(net, nb_ports) != 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < net->nb_nodes; i++) {
-		struct net_node *n = &net->nodes[i];
-
-		n->net = net;
-		n->idx = i;
-		n->is_host = i < plan->nb_hosts;
-		n->timer.fire = fire_timer;
-		n->out = outs;
-		outs += n->is_host ? 1 : plan->switches[i - plan->nb_hosts].nb_ports;
+		if (init_node(net, i, &net->outs[port]) != 0)
+			return -ENOMEM;
+		port += i < plan->nb_hosts ? 1 : plan->switches[i - plan->nb_hosts].nb_ports;
 	}
 	for (uint32_t i = 0; i < plan->nb_links; i++)
 		init_link(net, i, &plan->links[i]);
@@ -218,13 +247,19 @@ net_fini(struct net *net)
 	for (uint32_t i = 0; net->links && i < net->nb_links; i++) {
 		struct sim_link *const ways[] = {&net->links[i][0].link, &net->links[i][1].link};
 
+		if (!ways[0]->clock)
+			break; /* set-up came to an end before it */
 		link_faults_destroy(ways);
 		sim_link_clear(ways[0]);
 		sim_link_clear(ways[1]);
 	}
+	for (uint32_t i = 0; net->nodes && i < net->nb_nodes; i++)
+		events_fini(&net->nodes[i].events);
+	events_fini(&net->clock);
 	free(net->nodes);
 	free(net->links);
 	free(net->outs);
+	free(net->soonest_ps);
 }
 
 void
@@ -238,15 +273,17 @@ void
 net_wake(struct net *net, uint32_t idx)
 {
 	struct net_node *n = &net->nodes[idx];
-	uint64_t now_ps = net->clock.now_ps;
+	uint64_t now_ps = net_now_ps(net);
 
+	assert(!net->running || net->running == n);
 	if (!n->timer.is_armed || n->timer.at_ps > now_ps)
-		event_arm(&net->clock, &n->timer, now_ps);
+		event_arm(&n->events, &n->timer, now_ps);
 }
 
 void
 net_set_link(struct net *net, uint32_t link, bool is_up)
 {
+	assert(!net->running);
 	for (int w = 0; w < 2; w++) {
 		struct net_way *way = &net->links[link][w];
 		struct net_node *n = way->from;
@@ -254,4 +291,41 @@ net_set_link(struct net *net, uint32_t link, bool is_up)
 		n->node->ops->link(n->node, way->from_port, is_up, ns(net->clock.now_ps));
 		net_wake(net, n->idx);
 	}
+}
+
+/* ---- time ---- */
+
+/* Everything of one node before the end of the window. */
+static void
+run(struct net_node *n, uint64_t end_ps)
+{
+	struct net *net = n->net;
+	uint64_t before = n->events.nb_fired;
+
+	net->running = n;
+	while (!net->stop && events_step(&n->events, end_ps - 1))
+		;
+	net->running = NULL;
+	net->soonest_ps[n->idx] = events_next_ps(&n->events);
+	net->nb_fired += n->events.nb_fired - before;
+}
+
+bool
+net_step(struct net *net)
+{
+	uint64_t first_ps = NEVER_PS, clock_ps = events_next_ps(&net->clock), end_ps;
+
+	for (uint32_t i = 0; i < net->nb_nodes; i++)
+		first_ps = net->soonest_ps[i] < first_ps ? net->soonest_ps[i] : first_ps;
+	if (clock_ps <= first_ps) {
+		net->nb_fired++;
+		return events_step(&net->clock, NEVER_PS - 1);
+	}
+	end_ps = first_ps + net->lookahead_ps;
+	net->window_end_ps = end_ps = end_ps < clock_ps ? end_ps : clock_ps;
+	for (uint32_t i = 0; i < net->nb_nodes && !net->stop; i++) {
+		if (net->soonest_ps[i] < end_ps)
+			run(&net->nodes[i], end_ps);
+	}
+	return true;
 }

@@ -14,6 +14,12 @@
  * The driver of nodes in virtual time, what daemon/worker.c is in real time: it brings frames to
  * nodes when their last bit has arrived, asks nodes for a frame when a link is free, and gives them
  * a turn at their deadlines.
+ *
+ * Nobody hears of a node's doings before a link's delay has passed. So each node runs by itself
+ * through a window of the shortest such time, one after the other: what it works on stays in the
+ * cache, and the order among nodes makes no difference. What concerns all (workloads, samples,
+ * links that go down) happens between windows, at its exact time. Source: the windows of
+ * conservative parallel simulation, e.g. R. Fujimoto, CACM 33(10), 1990; docs/adr.
  */
 
 struct net;
@@ -23,9 +29,10 @@ struct net_node;
 /** One way of a link, and what it joins. */
 struct net_way {
 	struct sim_link link;
-	struct event free; /**< it can take the next frame, which the sender has; of switches */
-	struct net_node *from, *to;
+	/** It can take the next frame, which the sender has; of switches. */
+	struct event free;
 	uint16_t from_port, to_port;
+	struct net_node *from, *to;
 	uint64_t nb_delivered;
 };
 
@@ -33,6 +40,7 @@ struct net_way {
 struct net_node {
 	struct node *node;
 	struct net *net;
+	struct events events; /**< its own */
 	struct event timer;   /**< its next turn without a frame */
 	struct net_way **out; /**< per port */
 	uint64_t waiting;     /**< bit per port: its free is armed */
@@ -56,7 +64,13 @@ struct net_hooks {
 };
 
 struct net {
-	struct events clock;
+	struct events clock;      /**< of what concerns all */
+	struct net_node *running; /**< whose events fire; NULL = of the clock */
+	uint64_t window_end_ps;   /**< of the present window */
+	uint64_t lookahead_ps;    /**< the shortest time from one node to another */
+	uint64_t *soonest_ps;     /**< per node: when it wants to run */
+	uint64_t nb_fired;        /**< events so far */
+	bool stop;                /**< at once, in the middle of a window */
 	struct pkt_pool *pool;
 	struct net_node *nodes; /**< hosts, then switches */
 	uint32_t nb_hosts, nb_nodes;
@@ -79,7 +93,21 @@ void net_fini(struct net *net);
 
 void net_set_node(struct net *net, uint32_t idx, struct node *node, bool has_deadlines);
 
-/** The node has got work without a frame: let it have a turn now. */
+/** Time, of whoever runs. */
+static inline uint64_t
+net_now_ps(const struct net *net)
+{
+	return net->running ? net->running->events.now_ps : net->clock.now_ps;
+}
+
+/**
+ * Go on: one event that concerns all, or one window.
+ *
+ * @return false if nothing is to come.
+ */
+bool net_step(struct net *net);
+
+/** The running node has got work without a frame, or any if none runs: a turn now. */
 void net_wake(struct net *net, uint32_t idx);
 
 /** A link is down or up: tell the nodes at its ends. */

@@ -3,9 +3,15 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
-/* Packets taken from the system at a time. Our choice. */
-#define SLAB_PKTS 1024
+/*
+ * What is taken from the system at a time: a huge page where there are some for the asking, because
+ * packets are all over the place. Our choice.
+ */
+#define SLAB_BYTES (UINT64_C(2) << 20)
+
+#define HEAD_BYTES 64
 
 struct slab_head {
 	struct slab_head *next;
@@ -22,17 +28,17 @@ struct sim_pool {
 static bool
 grow(struct sim_pool *sp)
 {
-	size_t head = 64;
 	struct slab_head *slab;
 	void *memory;
 
-	if (posix_memalign(&memory, 64, head + SLAB_PKTS * sp->stride) != 0)
+	if (posix_memalign(&memory, SLAB_BYTES, SLAB_BYTES) != 0)
 		return false;
+	madvise(memory, SLAB_BYTES, MADV_HUGEPAGE);
 	slab = memory;
 	slab->next = sp->slabs;
 	sp->slabs = slab;
-	for (uint32_t i = SLAB_PKTS; i-- > 0;) {
-		struct pkt *p = (struct pkt *)((uint8_t *)slab + head + i * sp->stride);
+	for (uint64_t at = HEAD_BYTES; at + sp->stride <= SLAB_BYTES; at += sp->stride) {
+		struct pkt *p = (struct pkt *)((uint8_t *)memory + at);
 
 		*p = (struct pkt){
 			.next = sp->free,

@@ -82,7 +82,7 @@ read_queue(const struct lab *lab, const struct probe *p)
 static uint64_t
 read_rate(const struct lab *lab, const struct probe *p)
 {
-	return lab->net.nodes[p->node].out[0]->link.stats.bytes;
+	return lab->net.nodes[p->node].out[0]->link.nb_bytes;
 }
 
 static uint64_t
@@ -96,7 +96,7 @@ read_drops(const struct lab *lab, const struct probe *p)
 			const struct switch_port_stats *s = lab->switches[i].ports[port];
 
 			for (int q = 0; q < QUEUES_NB; q++)
-				sum += s->q_full[q] + s->rx_headroom[q];
+				sum += s->q[q].full + s->q[q].headroom;
 			sum += s->tx_full_pkts;
 		}
 	}

@@ -86,7 +86,8 @@ struct result {
 	uint64_t data_pkts;   /**< payload packets delivered end to end */
 	const struct plan *plan;
 	uint32_t nb_flows;
-	const struct flow *flows; /**< in order of start */
+	const struct flow
+		*flows; /**< as they were handed out: in order of start but for a window */
 	uint32_t nb_workloads;
 	const struct workload_result *workloads;
 	const struct host_result *hosts;                     /**< plan->nb_hosts */

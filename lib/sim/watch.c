@@ -93,11 +93,11 @@ watch_violated(struct lab *lab, struct conn *conn, const char *rule, const char 
 	struct violation *v = &lab->violation;
 	va_list ap;
 
-	lab->is_over = true;
+	lab->is_over = lab->net.stop = true;
 	if (v->rule)
 		return; /* what follows is a consequence */
 	v->rule = rule;
-	v->at_ps = lab->net.clock.now_ps;
+	v->at_ps = net_now_ps(&lab->net);
 	va_start(ap, fmt);
 	vsnprintf(v->what, sizeof(v->what), fmt, ap);
 	va_end(ap);
@@ -131,7 +131,7 @@ see(struct lab *lab, const struct pkt *p, bool has_arrived, struct seen *s)
 {
 	const uint8_t *d = p->data, *bth = d + BTH_OFF;
 	uint32_t host = host_of_mac(d);
-	struct qp *qp;
+	struct conn_end *end;
 
 	if (pkt_held(p) < EXT_OFF || get_be16(d + 12) != ETH_TYPE_IPV4 || host >= lab->net.nb_hosts)
 		return false;
@@ -146,11 +146,11 @@ see(struct lab *lab, const struct pkt *p, bool has_arrived, struct seen *s)
 	}
 	s->opcode = bth[0];
 	s->op = &opcode_table[s->opcode];
-	qp = qp_find(lab->hosts[host].nic, get_be32(bth + 4) & 0xffffff);
-	if (!s->op->name || !qp)
+	end = conn_end_of(lab, host, get_be32(bth + 4) & 0xffffff);
+	if (!s->op->name || !end)
 		return false;
-	s->conn = ((struct conn_end *)(uintptr_t)qp->cookie)->conn;
-	s->to_requester = (struct conn_end *)(uintptr_t)qp->cookie == conn_requester(s->conn);
+	s->conn = end->conn;
+	s->to_requester = end == conn_requester(s->conn);
 	s->psn = get_be32(bth + 8) & 0xffffff;
 	s->payload_bytes = get_be16(d + BTH_OFF - 4) - UDP_LEN - BTH_LEN - s->op->ext_len -
 	                   (bth[1] >> 4 & 3) - ICRC_LEN;
@@ -337,7 +337,7 @@ on_all_placed(struct conn *conn, struct lab_host *host, struct conn_msg *m)
 	m->is_delivered = true;
 	f->delivered_bytes += m->bytes;
 	if (f->delivered_bytes == f->conf.bytes && f->status != FLOW_FAILED)
-		flow_delivered(conn->lab, host, m->flow, conn->lab->net.clock.now_ps);
+		flow_delivered(conn->lab, host, m->flow, net_now_ps(&conn->lab->net));
 }
 
 /* Bytes of whole packets; each is counted once. */

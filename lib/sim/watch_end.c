@@ -47,7 +47,7 @@ check_switch(struct lab *lab, uint32_t i, struct census *census)
 		out += s->tx_packets + s->rx_filtered + s->rx_control + s->rx_bad + s->rx_off_tree +
 		       s->tx_no_buffer + s->tx_full_pkts + s->tx_link_down;
 		for (int q = 0; q < QUEUES_NB; q++)
-			out += s->q_full[q] + s->rx_headroom[q];
+			out += s->q[q].full + s->q[q].headroom;
 	}
 	inside = switch_nb_held(lab->switches[i].sw);
 	census->in_switches += inside;

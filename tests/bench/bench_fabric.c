@@ -177,7 +177,7 @@ bench(const struct features *f, double beside_ns)
 	nb_arrived = 0;
 	ns = timing_step(turn_switch, BURST, RUN_NS);
 	for (uint16_t i = 0; i < NB_LINKS; i++)
-		nb_trimmed += switch_port_stats(sw, i)->q_trimmed[3];
+		nb_trimmed += switch_port_stats(sw, i)->q[3].trimmed;
 	printf("%-44s %6.1f", f->what, ns - beside_ns);
 	if (f->trim)
 		printf("  %.0f %% trimmed", 100.0 * (double)nb_trimmed / (double)nb_arrived);

@@ -332,7 +332,7 @@ check_sums(const struct world *w)
 		out += st->tx_packets + st->rx_filtered + st->rx_control + st->rx_bad +
 		       st->rx_off_tree + st->tx_no_buffer + st->tx_full_pkts + st->tx_link_down;
 		for (int i = 0; i < QUEUES_NB; i++)
-			out += st->q_full[i] + st->rx_headroom[i];
+			out += st->q[i].full + st->q[i].headroom;
 	}
 	FUZZ_CHECK(in == out);
 }

@@ -31,12 +31,12 @@ sum_ports(const struct sim_run *r)
 }
 
 static uint64_t
-sum_queues(const uint64_t by_queue[QUEUES_NB])
+sum_dropped(const struct switch_port_stats *s)
 {
 	uint64_t sum = 0;
 
-	for (int q = 0; q < QUEUES_NB; q++)
-		sum += by_queue[q];
+	for (int i = 0; i < QUEUES_NB; i++)
+		sum += s->q[i].full + s->q[i].headroom;
 	return sum;
 }
 
@@ -69,8 +69,7 @@ expect_conserved(const struct sim_run *r, const char *what)
 		}
 	}
 	ended += sw.rx_filtered + sw.rx_control + sw.rx_bad + sw.rx_off_tree + sw.tx_no_buffer +
-	         sw.tx_full_pkts + sw.tx_link_down + sum_queues(sw.q_full) +
-	         sum_queues(sw.rx_headroom);
+	         sw.tx_full_pkts + sw.tx_link_down + sum_dropped(&sw);
 	cr_expect_eq(made, ended, "%s: %lu frames were made, %lu ended", what, made, ended);
 	for (uint32_t i = 0; i < r->result->nb_flows; i++)
 		bytes += r->result->flows[i].conf.bytes;
@@ -229,10 +228,10 @@ Test(counts, pauses_stop_all_drops_and_are_heard_as_often_as_they_are_told)
 		if (has_pfc) {
 			cr_expect_gt(heard, 0);
 			cr_expect_geq(sw.tx_pause_frames, sw.tx_pause[3]);
-			cr_expect_eq(sum_queues(sw.q_full) + sum_queues(sw.rx_headroom), 0);
+			cr_expect_eq(sum_dropped(&sw), 0);
 		} else {
 			cr_expect_eq(heard, 0);
-			cr_expect_gt(sw.q_full[3], 0);
+			cr_expect_gt(sw.q[3].full, 0);
 		}
 		sim_run_end(&r);
 	}
@@ -250,11 +249,11 @@ Test(counts, marks_are_as_many_as_the_queue_says_and_all_arrive)
 	                "[switch]\necn_kmin = 100K\necn_kmax = 500K\necn_pmax = 0.5\n"
 	                "[workload w]\nkind = incast\nfirst_sink = 2\nbytes = 20M\nmessage = 1M\n");
 	struct switch_port_stats sw = sum_ports(&r);
-	double q = (double)sw.q_bytes_max[0], share;
+	double q = (double)sw.q[0].bytes_max, share;
 
 	expect_all_done(&r);
-	cr_expect_eq(sw.q_marked[0], r.result->hosts[2].nic->np_ecn_marked_roce_packets);
-	share = (double)sw.q_marked[0] / (double)r.result->hosts[2].rx_data_pkts;
+	cr_expect_eq(sw.q[0].marked, r.result->hosts[2].nic->np_ecn_marked_roce_packets);
+	share = (double)sw.q[0].marked / (double)r.result->hosts[2].rx_data_pkts;
 	cr_expect_float_eq(share, (q - 100 * 1024) / (400 * 1024) * 0.5, 0.01,
 	                   "%f of a queue of %.0f", share, q);
 	sim_run_end(&r);
@@ -268,8 +267,8 @@ Test(counts, what_may_not_be_cut_is_dropped)
 	struct switch_port_stats sw = sum_ports(&r);
 
 	expect_all_done(&r);
-	cr_expect_eq(sum_queues(sw.q_trimmed), 0);
-	cr_expect_gt(sw.q_full[0], 0);
+	cr_expect_eq(sw.q[0].trimmed + sw.q[1].trimmed, 0);
+	cr_expect_gt(sw.q[0].full, 0);
 	expect_conserved(&r, "trim");
 	sim_run_end(&r);
 }

@@ -67,12 +67,12 @@ add_port(struct totals *t, const struct switch_port_stats *p)
 	t->drops_switch += p->rx_bad + p->rx_filtered + p->rx_off_tree + p->tx_no_buffer +
 	                   p->tx_full_pkts + p->tx_link_down;
 	for (uint32_t q = 0; q < QUEUES_NB; q++) {
-		t->drops_switch += p->q_full[q] + p->rx_headroom[q];
-		t->trimmed += p->q_trimmed[q];
-		t->marked += p->q_marked[q];
+		t->drops_switch += p->q[q].full + p->q[q].headroom;
+		t->trimmed += p->q[q].trimmed;
+		t->marked += p->q[q].marked;
 		t->pauses += p->tx_pause[q];
-		if (p->q_bytes_max[q] > t->queue_max_bytes)
-			t->queue_max_bytes = p->q_bytes_max[q];
+		if (p->q[q].bytes_max > t->queue_max_bytes)
+			t->queue_max_bytes = p->q[q].bytes_max;
 	}
 	add_pause(t, &p->rx_pause);
 }

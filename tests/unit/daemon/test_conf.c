@@ -69,7 +69,7 @@ Test(conf, mistakes_are_told_with_file_line_and_the_nearest_word)
 		{TWO_NICS "[engine gbn]\nrenack = 1us\n",
 	         "t.conf:11: unknown key 'renack' (known: renak)\n"},
 		{TWO_NICS "[engine fixed]\nx = 1us\n",
-	         "t.conf:11: unknown key 'x' (known: rate, window)\n"},
+	         "t.conf:11: unknown key 'x' (known: rate, window, ack_every)\n"},
 		{TWO_NICS "[engine none]\nx = 1us\n", "t.conf:11: unknown key 'x'\n"},
 		{TWO_NICS "[engine gbn]\n[engine gbn]\n",
 	         "t.conf:11: section [engine gbn] began at line 10 already\n"},

@@ -55,7 +55,7 @@ data(void)
 static uint64_t
 nb_headers_waiting(void)
 {
-	return rig_stats(&rig, 0)->q_trimmed[0] - rig_stats(&rig, 0)->q_packets[7];
+	return rig_stats(&rig, 0)->q[0].trimmed - rig_stats(&rig, 0)->q[7].packets;
 }
 
 /* Every port but the first sends one; all at once is the worst that they can do. */
@@ -103,9 +103,9 @@ headers_grow(uint16_t nb_ports, double weight)
 			half = nb_headers_waiting();
 	}
 	waiting = nb_headers_waiting();
-	cr_expect_eq(rig_stats(&rig, 0)->q_full[7], 0, "no header was lost");
+	cr_expect_eq(rig_stats(&rig, 0)->q[7].full, 0, "no header was lost");
 	cr_expect_eq(rig_stats(&rig, 0)->tx_full_pkts, 0);
-	cr_expect_gt(rig_stats(&rig, 0)->q_packets[0], 0);
+	cr_expect_gt(rig_stats(&rig, 0)->q[0].packets, 0);
 	rig_close(&rig);
 	return (int64_t)(waiting - half);
 }

@@ -124,11 +124,11 @@ Test(pfc, drops_only_what_overflows_the_headroom)
 	rig_receive(&rig, 1, rig_pause(&rig, 1 << CLASS, 0xffff), 0);
 	for (int i = 0; i < 11 + 20; i++)
 		send(0, TOS, 1000, 0);
-	cr_expect_eq(rig_stats(&rig, 0)->rx_headroom[CLASS], 0);
+	cr_expect_eq(rig_stats(&rig, 0)->q[CLASS].headroom, 0);
 	send(0, TOS, 1000, 0);
-	cr_expect_eq(rig_stats(&rig, 0)->rx_headroom[CLASS], 1);
+	cr_expect_eq(rig_stats(&rig, 0)->q[CLASS].headroom, 1);
 	send(2, TOS, 1000, 0);
-	cr_expect_eq(rig_stats(&rig, 2)->rx_headroom[CLASS], 0, "others have their own");
+	cr_expect_eq(rig_stats(&rig, 2)->q[CLASS].headroom, 0, "others have their own");
 	rig_close(&rig);
 }
 
@@ -140,12 +140,12 @@ Test(pfc, obeys_by_class_and_until_the_time_is_over)
 	send(0, 0, 1000, 0);
 	rig_drain(&rig, 1, 0);
 	cr_expect_eq(rig_drain(&rig, 1, 10000), 1, "class 0 is lossy: its pause is not obeyed");
-	cr_expect_eq(rig_stats(&rig, 1)->q_packets[0], 1);
+	cr_expect_eq(rig_stats(&rig, 1)->q[0].packets, 1);
 	cr_expect_leq(switch_next_ns(rig.sw), PAUSE_NS);
 	rig_drain(&rig, 1, PAUSE_NS - 1);
-	cr_expect_eq(rig_stats(&rig, 1)->q_packets[CLASS], 0);
+	cr_expect_eq(rig_stats(&rig, 1)->q[CLASS].packets, 0);
 	rig_drain(&rig, 1, PAUSE_NS);
-	cr_expect_eq(rig_stats(&rig, 1)->q_packets[CLASS], 1);
+	cr_expect_eq(rig_stats(&rig, 1)->q[CLASS].packets, 1);
 	cr_expect_eq(rig_drain(&rig, 1, PAUSE_NS + 1000), 1);
 	cr_expect_geq(rig_stats(&rig, 1)->rx_pause.duration_us[CLASS], PAUSE_NS / 1000 - 1);
 	rig_close(&rig);
@@ -175,7 +175,7 @@ Test(pfc, a_forged_storm_is_broken_within_twice_the_watchdog)
 		rig_receive(&rig, 1, rig_pause(&rig, 1 << CLASS, 0), now_ns);
 		rig_receive(&rig, 1, rig_pause(&rig, 1 << CLASS, 0xffff), now_ns);
 		rig_drain(&rig, 1, now_ns);
-		if (!sent_ns && rig_stats(&rig, 1)->q_packets[CLASS] == 1)
+		if (!sent_ns && rig_stats(&rig, 1)->q[CLASS].packets == 1)
 			sent_ns = now_ns;
 	}
 	cr_expect_geq(sent_ns, watchdog_ns - 100000);
@@ -230,7 +230,7 @@ Test(pfc, a_flood_pauses_nobody)
 		rig_receive(&rig, 0, rig_udp(&rig, RIG_BROADCAST, 1, TOS, 0xc000, 1000), 0);
 	rig_drain(&rig, 0, 0);
 	cr_expect_eq(rig_stats(&rig, 0)->tx_pause[CLASS], 0);
-	cr_expect_gt(rig_stats(&rig, 1)->q_full[CLASS], 0);
+	cr_expect_gt(rig_stats(&rig, 1)->q[CLASS].full, 0);
 	rig_close(&rig);
 }
 
@@ -290,9 +290,9 @@ Test(pfc, short_frames_are_paused_before_packets_run_out)
 	begin_default(100000000);
 	incast(10000, 64, false, false);
 	cr_expect_eq(rig_stats(&rig, 3)->tx_full_pkts, 0);
-	cr_expect_eq(rig_stats(&rig, 3)->rx_headroom[CLASS], 0);
+	cr_expect_eq(rig_stats(&rig, 3)->q[CLASS].headroom, 0);
 	cr_expect_gt(rig_stats(&rig, 0)->tx_pause[CLASS], 0);
-	cr_expect_gt(rig_stats(&rig, 3)->q_packets[CLASS], 9000, "the link is full");
+	cr_expect_gt(rig_stats(&rig, 3)->q[CLASS].packets, 9000, "the link is full");
 	rig_close(&rig);
 }
 
@@ -300,11 +300,11 @@ Test(pfc, a_class_that_is_paused_for_ever_leaves_room_for_others)
 {
 	begin_default(0);
 	incast(20000, 400, true, true);
-	cr_expect_eq(rig_stats(&rig, 3)->q_packets[CLASS], 0);
+	cr_expect_eq(rig_stats(&rig, 3)->q[CLASS].packets, 0);
 	for (uint16_t i = 0; i < 3; i++) {
 		cr_expect_eq(rig_stats(&rig, i)->tx_full_pkts, 0);
-		cr_expect_eq(rig_stats(&rig, i)->q_full[0], 0);
-		cr_expect_eq(rig_stats(&rig, i)->q_packets[0], 10000, "port %u", i);
+		cr_expect_eq(rig_stats(&rig, i)->q[0].full, 0);
+		cr_expect_eq(rig_stats(&rig, i)->q[0].packets, 10000, "port %u", i);
 	}
 	rig_close(&rig);
 }

@@ -122,11 +122,11 @@ Test(pipeline, the_class_is_the_upper_half_of_the_dscp_or_what_the_map_says)
 	rig.conf.class_of_dscp[46] = 2;
 	begin();
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		uint64_t before = rig_stats(&rig, 1)->q_packets[rows[i].want];
+		uint64_t before = rig_stats(&rig, 1)->q[rows[i].want].packets;
 
 		send_udp(rows[i].tos, 100, 0);
 		cr_expect_eq(rig_drain(&rig, 1, 0), 1);
-		cr_expect_eq(rig_stats(&rig, 1)->q_packets[rows[i].want], before + 1, "row %zu", i);
+		cr_expect_eq(rig_stats(&rig, 1)->q[rows[i].want].packets, before + 1, "row %zu", i);
 	}
 	rig_close(&rig);
 }
@@ -151,10 +151,10 @@ Test(pipeline, with_trust_in_pcp_the_tag_decides_and_without_the_packet_behind_i
 		begin();
 		rig_receive(&rig, 0, tagged(5, TOS_CLASS(3)), 0);
 		cr_expect_eq(rig_drain(&rig, 1, 0), 1);
-		cr_expect_eq(rig_stats(&rig, 1)->q_packets[trust == TRUST_PCP ? 1 : 3], 1);
+		cr_expect_eq(rig_stats(&rig, 1)->q[trust == TRUST_PCP ? 1 : 3].packets, 1);
 		send_udp(TOS_CLASS(3), 100, 0);
 		cr_expect_eq(rig_drain(&rig, 1, 0), 1);
-		cr_expect_eq(rig_stats(&rig, 1)->q_packets[trust == TRUST_PCP ? 0 : 3],
+		cr_expect_eq(rig_stats(&rig, 1)->q[trust == TRUST_PCP ? 0 : 3].packets,
 		             trust == TRUST_PCP ? 1 : 2);
 		rig_close(&rig);
 	}
@@ -179,11 +179,11 @@ Test(pipeline, marks_above_the_step_what_is_ect_and_what_waits_there)
 	}
 	/* Behind the n-th of ten wait 10 - n; more than 3000 bytes up to the sixth. */
 	cr_expect_eq(nb_marked, 6);
-	cr_expect_eq(rig_stats(&rig, 1)->q_marked[3], 6);
+	cr_expect_eq(rig_stats(&rig, 1)->q[3].marked, 6);
 	for (int i = 0; i < 10; i++)
 		send_udp(TOS_CLASS(3), 1000, 0);
 	cr_expect_eq(rig_drain(&rig, 1, 0), 10);
-	cr_expect_eq(rig_stats(&rig, 1)->q_marked[3], 6, "not ECT");
+	cr_expect_eq(rig_stats(&rig, 1)->q[3].marked, 6, "not ECT");
 	rig_close(&rig);
 }
 
@@ -267,11 +267,11 @@ Test(pipeline, above_the_threshold_data_is_cut_and_all_else_is_dropped)
 		for (int k = 0; k < 3; k++)
 			send_weft((uint8_t)(TOS_CLASS(3) | rows[i].tag << DCP_TAG_SHIFT), 0, 1024,
 			          0);
-		cr_expect_eq(rig_stats(&rig, 1)->q_trimmed[3], rows[i].nb_trimmed, "row %zu", i);
-		cr_expect_eq(rig_stats(&rig, 1)->q_full[3], 3 - rows[i].nb_out, "row %zu", i);
+		cr_expect_eq(rig_stats(&rig, 1)->q[3].trimmed, rows[i].nb_trimmed, "row %zu", i);
+		cr_expect_eq(rig_stats(&rig, 1)->q[3].full, 3 - rows[i].nb_out, "row %zu", i);
 		cr_expect_eq(rig_drain(&rig, 1, 0), rows[i].nb_out, "row %zu", i);
-		cr_expect_eq(rig_stats(&rig, 1)->q_packets[7], rows[i].nb_trimmed, "row %zu", i);
-		cr_expect_eq(rig_stats(&rig, 1)->q_bytes[7], 57 * rows[i].nb_trimmed, "row %zu", i);
+		cr_expect_eq(rig_stats(&rig, 1)->q[7].packets, rows[i].nb_trimmed, "row %zu", i);
+		cr_expect_eq(rig_stats(&rig, 1)->q[7].bytes, 57 * rows[i].nb_trimmed, "row %zu", i);
 		rig_close(&rig);
 	}
 }
@@ -304,10 +304,10 @@ Test(pipeline, header_only_packets_of_another_switch_take_the_control_queue)
 	begin_trimming(0);
 	rig_receive(&rig, 0, rig_copy(&rig, ho->frame, ho->len), 0);
 	cr_expect_eq(rig_drain(&rig, 1, 0), 1);
-	cr_expect_eq(rig_stats(&rig, 1)->q_packets[7], 1);
+	cr_expect_eq(rig_stats(&rig, 1)->q[7].packets, 1);
 	/* The same DSCP in a plain packet says nothing. */
 	send_udp((uint8_t)(DCP_HEADER_ONLY << DCP_TAG_SHIFT), 100, 0);
 	cr_expect_eq(rig_drain(&rig, 1, 0), 1);
-	cr_expect_eq(rig_stats(&rig, 1)->q_packets[7], 1);
+	cr_expect_eq(rig_stats(&rig, 1)->q[7].packets, 1);
 	rig_close(&rig);
 }

@@ -221,9 +221,9 @@ Test(fabric_switch, bounds_a_queue_in_bytes_and_all_of_them_in_frames)
 		for (uint32_t n = 0; n < rows[i].nb_sent; n++)
 			rig_receive(&b, 0, rig_frame(&b, 9, 5, rows[i].len), 0);
 		st = rig_stats(&b, 1);
-		cr_expect_eq(st->q_full[0] + st->tx_full_pkts, rows[i].nb_sent - rows[i].nb_left,
+		cr_expect_eq(st->q[0].full + st->tx_full_pkts, rows[i].nb_sent - rows[i].nb_left,
 		             "row %zu", i);
-		cr_expect_eq(st->q_bytes_max[0], rows[i].nb_left * rows[i].len);
+		cr_expect_eq(st->q[0].bytes_max, rows[i].nb_left * rows[i].len);
 		cr_expect_eq(rig_drain(&b, 1, 0), rows[i].nb_left, "row %zu", i);
 		rig_receive(&b, 0, rig_frame(&b, 9, 5, rows[i].len), 0);
 		cr_expect_eq(rig_drain(&b, 1, 0), 1, "room again");

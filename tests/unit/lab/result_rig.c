@@ -111,13 +111,13 @@ static void
 make_fabric(struct rig *rig)
 {
 	for (uint32_t p = 0; p < RIG_HOSTS; p++) {
-		rig->port_stats[p].q_full[0] = 10;
-		rig->port_stats[p].rx_headroom[3] = 1;
+		rig->port_stats[p].q[0].full = 10;
+		rig->port_stats[p].q[3].headroom = 1;
 		rig->port_stats[p].tx_link_down = 2;
-		rig->port_stats[p].q_trimmed[1] = 4;
-		rig->port_stats[p].q_marked[0] = 100;
+		rig->port_stats[p].q[1].trimmed = 4;
+		rig->port_stats[p].q[0].marked = 100;
 		rig->port_stats[p].tx_pause[3] = 6;
-		rig->port_stats[p].q_bytes_max[0] = p == 2 ? 5000 : 100;
+		rig->port_stats[p].q[0].bytes_max = p == 2 ? 5000 : 100;
 		rig->ports[p] = &rig->port_stats[p];
 		rig->links[p][0] = (struct link_result){
 			.pkts = 500, .bytes = 600000, .busy_ps = 50 * US, .lost_pkts = 9};

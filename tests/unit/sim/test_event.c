@@ -163,7 +163,7 @@ fire(struct event *e, uint64_t now_ps)
 static void
 init(uint64_t seed)
 {
-	events_init(&clock);
+	cr_assert_eq(events_init(&clock, EVENTS_MANY_LOG2), 0);
 	for (uint32_t i = 0; i < NB_EVENTS; i++)
 		items[i] = (struct item){.event.fire = fire};
 	nb_heap = nb_armed = nb_fired = 0;
@@ -281,7 +281,7 @@ Test(event, a_later_year_waits_behind_this_one_in_its_bucket)
 	uint64_t year_ps;
 
 	init_notes();
-	year_ps = (uint64_t)EVENT_BUCKETS << clock.width_shift;
+	year_ps = (uint64_t)(UINT64_C(1) << EVENTS_MANY_LOG2) << clock.width_shift;
 	event_arm(&clock, &items[0].event, 100 + 2 * year_ps);
 	event_arm(&clock, &items[1].event, 100 + year_ps);
 	event_arm(&clock, &items[2].event, 100);

@@ -30,7 +30,7 @@ deliver(struct sim_link *link, struct pkt *p, uint64_t now_ps)
 static void
 init(uint64_t rate_bps)
 {
-	events_init(&clock);
+	cr_assert_eq(events_init(&clock, EVENTS_MANY_LOG2), 0);
 	memset(ways, 0, sizeof(ways));
 	memset(nb_arrived, 0, sizeof(nb_arrived));
 	memset(last_ps, 0, sizeof(last_ps));
@@ -54,6 +54,7 @@ fini(void)
 	sim_link_clear(&ways[1]);
 	cr_expect_eq(sim_pool_nb_out(pool), 0);
 	sim_pool_destroy(pool);
+	events_fini(&clock);
 }
 
 static void
@@ -147,10 +148,10 @@ Test(sim_link, a_rate_that_divides_nothing_does_not_drift_over_millions_of_frame
 		              "row %zu: off by %.0f ps", i, off_ps);
 		cr_expect_eq(last_ps[0], ways[0].free_ps + DELAY_PS);
 		cr_expect_eq(nb_arrived[0], nb);
-		cr_expect_eq(ways[0].stats.pkts, nb);
-		cr_expect_eq(ways[0].stats.bytes, nb * 1106);
+		cr_expect_eq(ways[0].nb_pkts, nb);
+		cr_expect_eq(ways[0].nb_bytes, nb * 1106);
 		/* busy all the time, within the part of a picosecond of each frame */
-		cr_expect_leq(ways[0].free_ps - ways[0].stats.busy_ps, 1);
+		cr_expect_leq(ways[0].free_ps - ways[0].busy_ps, 1);
 		fini();
 	}
 }
@@ -171,7 +172,7 @@ set_faults(const struct fault_params *params)
 	struct sim_link *const both[] = {&ways[0], &ways[1]};
 
 	nb_turns = 0;
-	cr_assert_eq(link_faults_create(both, params, pool, on_turn, &clock), 0);
+	cr_assert_eq(link_faults_create(both, params, &clock, pool, on_turn, &clock), 0);
 }
 
 /* Five standard deviations of a binomial count. */
