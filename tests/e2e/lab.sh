@@ -48,10 +48,41 @@ told 2 "bad.scenario:5: unknown key 'widnow' (nearest: 'window')" check bad.scen
 told 2 "command line: topology.hosts: [topology] hosts: " run "$shipped/incast.scenario" topology.hosts=65
 told 2 "none.scenario: No such file or directory" run none.scenario
 told 2 "unknown command 'rum'" rum
+lab run x --hlep
+[ $? = 2 ] && grep -q "^weft-lab run: .*'--hlep'" client && grep -q 'try --help' client
+verdict $? "an unknown option is told with the command"
+lab
+[ $? = 2 ] && [ "$(grep -cE '^  (run|check|sweep|swarm) ' client)" = 4 ]
+verdict $? "without a word all commands are named"
 told 2 "weft-lab: --pcap: unknown node 'leaf0'" run "$shipped/incast.scenario" -q --pcap leaf0=f
 lab run "$shipped/incast.scenario" -q --json /proc/none
 [ $? = 2 ] && [ -s client ]
 verdict $? "what cannot be written is a failure"
+lab run "$shipped/incast.scenario" --json none/json
+[ $? = 2 ] && [ -s client ] && [ ! -s out ]
+verdict $? "a folder that is not there is told before the run"
+timeout 100 "$WEFT_LAB" run "$shipped/incast.scenario" >/dev/full 2>client
+[ $? = 2 ] && grep -q 'standard output' client
+verdict $? "a table that nobody got is told"
+lab check - <"$shipped/incast.scenario" && grep -q '^standard input: star' out
+verdict $? "a scenario from a pipe"
+told 2 "a plain file, please" sweep - seed=1..2 -o sweep.csv
+
+# catches_term PID
+catches_term() {
+	mask=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status") && [ $((0x$mask >> 14 & 1)) = 1 ]
+}
+"$WEFT_LAB" run "$shipped/long.scenario" workload.flow.bytes=1T sample=0 --json part >out 2>client &
+pid=$!
+tries=0
+until catches_term $pid || [ $tries = 200 ]; do
+	tries=$((tries + 1))
+	sleep 0.1
+done
+kill -TERM $pid
+wait $pid
+[ $? = 143 ] && grep -q 'stopped by SIGTERM' client && grep -q ' done of ' out && [ -s part ]
+verdict $? "a signal ends a run, and what came of it is told"
 lab --version && grep -q '^weft-lab [0-9]' out && lab --help && grep -q '^usage: weft-lab run' out
 verdict $? "version and help"
 e2e_end

@@ -4,8 +4,8 @@
 
 /**
  * @file
- * What weft-lab does, by the first word of its command line. Each gets that word as argv[0], parses
- * the rest by itself, and prints its own usage.
+ * What weft-lab does, by the first word of its command line. Each gets "weft-lab WORD" as argv[0],
+ * parses the rest by itself, and prints its own usage.
  */
 
 /** What it ends with. */

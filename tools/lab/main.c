@@ -12,32 +12,53 @@ static const char usage[] =
 	"Runs hosts, switches and links of a scenario, weft-scenario(5), under a virtual clock: "
 	"the\n"
 	"stack and the engines of weftd, and what came of it as tables, files and figures.\n"
-	"\n"
-	"  -h, --help     this text\n"
-	"  -V, --version  the version\n";
+	"\n";
+
+static const char options[] = "\n"
+			      "  -h, --help     all options of all commands\n"
+			      "  -V, --version  the version\n";
 
 static const struct {
-	const char *name;
+	const char *name, *what;
 	int (*run)(int argc, char **argv);
 } commands[] = {
-	{"run", lab_cmd_run},
-	{"check", lab_cmd_check},
-	{"sweep", lab_cmd_sweep},
-	{"swarm", lab_cmd_swarm},
+	{"run", "a scenario: a table of what came of it, files, figures", lab_cmd_run},
+	{"check", "what is wrong with a scenario; runs nothing", lab_cmd_check},
+	{"sweep", "every combination of values of some keys, into one CSV", lab_cmd_sweep},
+	{"swarm", "random scenarios, until one breaks a rule", lab_cmd_swarm},
 };
 
 #define NB_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
+/* Messages of getopt begin with its full name. */
+static int
+start(size_t i, int argc, char **argv)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "weft-lab %s", commands[i].name);
+	argv[0] = name;
+	return commands[i].run(argc, argv);
+}
+
+static void
+print_usage(FILE *out)
+{
+	fputs(usage, out);
+	for (size_t i = 0; i < NB_COMMANDS; i++)
+		fprintf(out, "  %-6s %s\n", commands[i].name, commands[i].what);
+	fputs(options, out);
+}
+
 static int
 help(void)
 {
-	fputs(usage, stdout);
+	print_usage(stdout);
 	for (size_t i = 0; i < NB_COMMANDS; i++) {
-		char word[16], option[] = "--help", *argv[] = {word, option, NULL};
+		char option[] = "--help", *argv[] = {NULL, option, NULL};
 
-		snprintf(word, sizeof(word), "%s", commands[i].name);
 		putchar('\n');
-		commands[i].run(2, argv);
+		start(i, 2, argv);
 	}
 	return LAB_EXIT_OK;
 }
@@ -61,7 +82,7 @@ main(int argc, char **argv)
 	const char *word = argc > 1 ? argv[1] : NULL;
 
 	if (!word) {
-		fputs(usage, stderr);
+		print_usage(stderr);
 		return LAB_EXIT_USAGE;
 	}
 	if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
@@ -72,6 +93,6 @@ main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < NB_COMMANDS; i++)
 		if (strcmp(commands[i].name, word) == 0)
-			return commands[i].run(argc - 1, argv + 1);
+			return start(i, argc - 1, argv + 1);
 	return unknown(word);
 }

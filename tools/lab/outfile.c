@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "log.h"
 
@@ -17,12 +18,49 @@ outfile_folder(const char *folder)
 	if (mkdir(folder, 0777) == 0)
 		return 0;
 	err = errno;
-	if (err == EEXIST) {
-		if (stat(folder, &st) == 0 && S_ISDIR(st.st_mode))
-			return 0;
-		err = ENOTDIR;
+	if (err != EEXIST) {
+		log_error("cannot make folder %s: %s", folder, strerror(err));
+		return -err;
 	}
-	log_error("cannot make folder %s: %s", folder, strerror(err));
+	if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode))
+		err = ENOTDIR;
+	else if (access(folder, W_OK | X_OK) != 0)
+		err = errno;
+	else
+		return 0;
+	log_error("cannot write into %s: %s", folder, strerror(err));
+	return -err;
+}
+
+/* 0 or a positive errno. */
+static int
+may_be_begun(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	int len = !slash ? 1 : slash == path ? 1 : (int)(slash - path);
+	char folder[PATH_MAX];
+	struct stat st;
+
+	if (stat(path, &st) == 0) {
+		if (S_ISDIR(st.st_mode))
+			return EISDIR;
+		return access(path, W_OK) == 0 ? 0 : errno;
+	}
+	if (errno != ENOENT)
+		return errno;
+	if (snprintf(folder, sizeof(folder), "%.*s", len, slash ? path : ".") >=
+	    (int)sizeof(folder))
+		return ENAMETOOLONG;
+	return access(folder, W_OK | X_OK) == 0 ? 0 : errno;
+}
+
+int
+outfile_check(const char *path)
+{
+	int err = may_be_begun(path);
+
+	if (err)
+		log_error("cannot write %s: %s", path, strerror(err));
 	return -err;
 }
 

@@ -15,8 +15,16 @@ struct outfile {
 	char path[PATH_MAX];
 };
 
-/** Make a folder, or use one that is there. @return 0 or -errno. */
+/** Make a folder, or use one that is there and may be written into. @return 0 or -errno. */
 int outfile_folder(const char *folder);
+
+/**
+ * Whether a file could be begun, as far as one can tell without doing it: for what is written at
+ * the end of a long run.
+ *
+ * @return 0 or -errno, which is logged.
+ */
+int outfile_check(const char *path);
 
 /**
  * Begin a file, in the place of an older one.

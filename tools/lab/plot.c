@@ -3,20 +3,16 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "gnuplot.h"
 #include "log.h"
 #include "outfile.h"
 #include "plot_data.h"
 #include "summary.h"
-
-extern char **environ;
 
 /* What figures are drawn from. */
 struct source {
@@ -346,65 +342,12 @@ write_figure(const char *folder, const struct source *src, const struct figure *
 	return outfile_close(&out);
 }
 
-/* ---- gnuplot ---- */
-
-#define GNUPLOT_LOG "gnuplot.log"
-
-/* Its messages go to a file in the folder, because it has many that mean nothing. */
-static int
-spawn(char **argv, const char *folder, pid_t *pid)
-{
-	posix_spawn_file_actions_t actions;
-	int err = posix_spawn_file_actions_init(&actions);
-
-	if (err)
-		return err;
-	err = posix_spawn_file_actions_addchdir_np(&actions, folder);
-	if (!err)
-		err = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
-		                                       O_RDONLY, 0);
-	if (!err)
-		err = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, GNUPLOT_LOG,
-		                                       O_WRONLY | O_CREAT | O_TRUNC, 0666);
-	if (!err)
-		err = posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-	if (!err)
-		err = posix_spawnp(pid, argv[0], &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	return err;
-}
-
-static int
-run_gnuplot(char **argv, const char *folder)
-{
-	char path[PATH_MAX];
-	int err, status = 0;
-	pid_t pid;
-
-	err = spawn(argv, folder, &pid);
-	if (err) {
-		log_error("cannot run gnuplot: %s; install it (Debian: apt-get install "
-		          "gnuplot-nox), then draw the figures by 'gnuplot *.gp' in %s",
-		          strerror(err), folder);
-		return -err;
-	}
-	while (waitpid(pid, &status, 0) < 0) {
-		if (errno != EINTR)
-			return -errno;
-	}
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-		log_error("gnuplot failed: see %s/%s", folder, GNUPLOT_LOG);
-		return -EIO;
-	}
-	if (snprintf(path, sizeof(path), "%s/%s", folder, GNUPLOT_LOG) < (int)sizeof(path))
-		unlink(path);
-	return 0;
-}
+/* ---- all of them ---- */
 
 int
 plot_write(const struct result *result, const char *folder)
 {
-	char scripts[NB_FIGURES][64], gnuplot[] = "gnuplot", *argv[NB_FIGURES + 2] = {gnuplot};
+	const char *names[NB_FIGURES];
 	struct done_flows done;
 	struct source src = {result, &done};
 	size_t nb = 0;
@@ -422,14 +365,11 @@ plot_write(const struct result *result, const char *folder)
 		bool is_there;
 
 		err = write_figure(folder, &src, &figures[i], &is_there);
-		if (is_there) {
-			snprintf(scripts[nb], sizeof(scripts[nb]), "%s.gp", figures[i].name);
-			argv[nb + 1] = scripts[nb];
-			nb++;
-		}
+		if (is_there)
+			names[nb++] = figures[i].name;
 	}
 	if (!err && nb > 0)
-		err = run_gnuplot(argv, folder);
+		err = gnuplot_draw(names, nb, folder);
 	done_flows_free(&done);
 	return err;
 }

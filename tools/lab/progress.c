@@ -12,6 +12,9 @@
 #define BAR_NS UINT64_C(100000000)
 #define LINE_NS UINT64_C(30000000000)
 #define BAR_CELLS 24
+#define BAR_CELLS_MIN 6
+/* Beside its cells: "[] 100 %  ". */
+#define BAR_EXTRA 10
 /* Less than this tells nothing about the time left. */
 #define SHARE_MIN 0.001
 #define COLUMNS_DEFAULT 80
@@ -57,16 +60,22 @@ share_done(const struct progress *p, uint64_t virtual_ps, uint64_t nb_ended, uin
 	return share > 1 ? 1 : share;
 }
 
+/* How much, and a bar in what is left of the line. */
 static void
-put_bar(char *text, size_t size, double share)
+put_bar(char *text, size_t size, double share, int columns)
 {
+	int cells = columns < BAR_CELLS ? columns : BAR_CELLS;
+	int percent = (int)(share * 100);
 	char bar[BAR_CELLS + 1];
-	int full = (int)(share * BAR_CELLS);
 
-	memset(bar, '.', BAR_CELLS);
-	memset(bar, '#', (size_t)full);
-	bar[BAR_CELLS] = 0;
-	snprintf(text, size, "[%s] %3d %%  ", bar, (int)(share * 100));
+	if (cells < BAR_CELLS_MIN) {
+		snprintf(text, size, "%3d %%  ", percent);
+		return;
+	}
+	memset(bar, '.', (size_t)cells);
+	memset(bar, '#', (size_t)(share * cells));
+	bar[cells] = 0;
+	snprintf(text, size, "[%s] %3d %%  ", bar, percent);
 }
 
 /* Seconds are enough. */
@@ -92,29 +101,27 @@ put_line(const struct progress *p, char *text, size_t size, uint64_t virtual_ps,
 {
 	const double share = share_done(p, virtual_ps, nb_ended, nb_known);
 	const double elapsed_ns = (double)(wall_ns - p->begin_ns);
-	char now[HUMAN_TEXT_MAX], all[HUMAN_TEXT_MAX], flows[64] = "",
-						       left[HUMAN_TEXT_MAX + 8] = "";
-	size_t len = 0;
+	char now[HUMAN_TEXT_MAX],
+		of_all[HUMAN_TEXT_MAX + 4] = "", flows[64] = "", left[HUMAN_TEXT_MAX + 8] = "",
+					bar[BAR_CELLS + 16] = "", figures[256], s[HUMAN_TEXT_MAX];
+	int len;
 
-	text[0] = 0;
-	if (share >= 0)
-		put_bar(text, size, share);
-	len = strlen(text);
+	if (p->length_ps)
+		snprintf(of_all, sizeof(of_all), " of %s",
+		         human(value_real((double)p->length_ps / 1000), "ns", s));
 	if (nb_known)
 		snprintf(flows, sizeof(flows), ", %llu of %llu flows", (unsigned long long)nb_ended,
 		         (unsigned long long)nb_known);
-	if (share >= SHARE_MIN) {
-		char s[HUMAN_TEXT_MAX];
-
+	if (share >= SHARE_MIN)
 		snprintf(left, sizeof(left), ", %s left",
 		         put_seconds(s, elapsed_ns / share - elapsed_ns));
-	}
-	len += (size_t)snprintf(text + len, size - len, "%s",
-	                        human(value_real((double)virtual_ps / 1000), "ns", now));
-	if (p->length_ps)
-		len += (size_t)snprintf(text + len, size - len, " of %s",
-		                        human(value_real((double)p->length_ps / 1000), "ns", all));
-	snprintf(text + len, size - len, "%s; %s%s", flows, put_seconds(now, elapsed_ns), left);
+	len = snprintf(figures, sizeof(figures), "%s%s%s; %s%s",
+	               human(value_real((double)virtual_ps / 1000), "ns", now), of_all, flows,
+	               put_seconds(s, elapsed_ns), left);
+	if (share >= 0)
+		put_bar(bar, sizeof(bar), share,
+		        p->is_terminal ? p->columns - 1 - BAR_EXTRA - len : BAR_CELLS);
+	snprintf(text, size, "%s%s", bar, figures);
 }
 
 void

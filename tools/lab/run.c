@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "csv.h"
+#include "human.h"
 #include "json.h"
 #include "lab_cmd.h"
 #include "lab_log.h"
+#include "log.h"
+#include "outfile.h"
 #include "pcap.h"
 #include "plot.h"
 #include "progress.h"
@@ -29,6 +35,42 @@ seconds(clockid_t clock)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+/* ---- signals ---- */
+
+static volatile sig_atomic_t stop_signal; /* 0 = none came */
+
+static void
+on_signal(int number)
+{
+	stop_signal = number;
+}
+
+/* The first ends the run, and what came of it is told; the second ends all. */
+static void
+catch_signals(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND}, before;
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		sigaction(signals[i], NULL, &before);
+		if (before.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+	}
+}
+
+static void
+tell_signal(const struct lab *lab)
+{
+	char text[HUMAN_TEXT_MAX];
+
+	fprintf(stderr, "weft-lab: stopped by SIG%s after %s of virtual time; only that is told\n",
+	        sigabbrev_np(stop_signal),
+	        human(value_real((double)lab_now_ps(lab) / PS_PER_NS), "ns", text));
+}
+
+/* ---- a run ---- */
+
 /* To its end, with progress. */
 static void
 run(struct lab *lab, const struct scenario *s, const struct run_options *opt)
@@ -37,13 +79,15 @@ run(struct lab *lab, const struct scenario *s, const struct run_options *opt)
 	uint64_t nb_ended, nb_known;
 
 	progress_begin(&p, stderr, s->conf.duration_ns * PS_PER_NS, progress_clock_ns());
-	while (lab_run(lab, SLICE_EVENTS)) {
+	while (!stop_signal && lab_run(lab, SLICE_EVENTS)) {
 		if (opt->is_quiet)
 			continue;
 		lab_progress(lab, &nb_ended, &nb_known);
 		progress_update(&p, lab_now_ps(lab), nb_ended, nb_known, progress_clock_ns());
 	}
 	progress_hide(&p);
+	if (stop_signal)
+		tell_signal(lab);
 }
 
 static void
@@ -58,6 +102,26 @@ tell_violation(const struct result *result)
 	        result->seed, v->history ? v->history : "");
 }
 
+/* Whether what is wanted can be written, before there is anything to be lost. */
+static bool
+can_write(const struct run_options *opt)
+{
+	return (!opt->csv || outfile_folder(opt->csv) == 0) &&
+	       (!opt->plot || outfile_folder(opt->plot) == 0) &&
+	       (!opt->json || outfile_check(opt->json) == 0);
+}
+
+static bool
+print_table(const struct result *result, const struct summary *summary)
+{
+	errno = 0;
+	table_print(stdout, result, summary);
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return true;
+	log_error("cannot write the table to standard output: %s", strerror(errno ? errno : EIO));
+	return false;
+}
+
 /* All that was asked for; false if something could not be written, which was told. */
 static bool
 report(const struct result *result, const struct run_options *opt)
@@ -70,7 +134,7 @@ report(const struct result *result, const struct run_options *opt)
 		return false;
 	}
 	if (!opt->is_quiet)
-		table_print(stdout, result, &summary);
+		ok &= print_table(result, &summary);
 	if (opt->csv)
 		ok &= csv_write(result, &summary, opt->csv) == 0;
 	if (opt->json)
@@ -116,7 +180,7 @@ run_scenario(struct scenario *s, const struct run_options *opt)
 		        s->plan.nb_hosts, s->plan.nb_switches);
 		return code;
 	}
-	if (begin_capture(lab, s, opt, &pcap)) {
+	if (can_write(opt) && begin_capture(lab, s, opt, &pcap)) {
 		run(lab, s, opt);
 		code = pcap && pcap_close(pcap) != 0 ? LAB_EXIT_USAGE : LAB_EXIT_OK;
 		result = *lab_result(lab);
@@ -125,6 +189,8 @@ run_scenario(struct scenario *s, const struct run_options *opt)
 		result.wall_s = seconds(CLOCK_MONOTONIC) - wall_s;
 		if (!report(&result, opt))
 			code = LAB_EXIT_USAGE;
+		if (stop_signal)
+			code = 128 + stop_signal;
 		if (result.violation.rule) {
 			tell_violation(&result);
 			code = LAB_EXIT_VIOLATED;
@@ -138,7 +204,7 @@ int
 lab_cmd_run(int argc, char **argv)
 {
 	struct run_options opt;
-	int code = run_options_parse(&opt, argc, argv);
+	int code = run_options_parse(&opt, false, argc, argv);
 	struct scenario *s;
 
 	if (code >= 0)
@@ -147,6 +213,7 @@ lab_cmd_run(int argc, char **argv)
 	s = scenario_read(opt.scenario, opt.overrides, stderr);
 	if (!s)
 		return LAB_EXIT_USAGE;
+	catch_signals();
 	code = run_scenario(s, &opt);
 	scenario_free(s);
 	return code;
@@ -156,7 +223,7 @@ int
 lab_cmd_check(int argc, char **argv)
 {
 	struct run_options opt;
-	int code = run_options_parse(&opt, argc, argv);
+	int code = run_options_parse(&opt, true, argc, argv);
 	struct scenario *s;
 
 	if (code >= 0)

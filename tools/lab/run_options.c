@@ -14,9 +14,9 @@ static const char run_usage[] =
 	"file's:\n"
 	"topology.hosts=16, host.cc=fixed, engine.gbn.renak=4us, workload.NAME.bytes=2M; without "
 	"a\n"
-	"section it is one of [lab]: duration=5ms. Ends with 1 if a checker was violated, 2 if "
-	"there\n"
-	"is a mistake in the scenario or the command line.\n"
+	"section it is one of [lab]: duration=5ms. SCENARIO - is standard input. Ends with 1 if a\n"
+	"checker was violated, 2 if there is a mistake in the scenario or the command line, 130\n"
+	"after ^C, which ends the run; what came of it until then is told.\n"
 	"\n"
 	"  -s, --seed N          the same as seed=N\n"
 	"  -c, --csv DIR         also write everything as CSV files into this folder\n"
@@ -107,9 +107,8 @@ take_words(struct run_options *opt, int nb, char **words)
 }
 
 int
-run_options_parse(struct run_options *opt, int argc, char **argv)
+run_options_parse(struct run_options *opt, bool is_check, int argc, char **argv)
 {
-	bool is_check = strcmp(argv[0], "check") == 0;
 	int c;
 
 	*opt = (struct run_options){0};
@@ -119,6 +118,10 @@ run_options_parse(struct run_options *opt, int argc, char **argv)
 		if (c == 'h') {
 			fputs(is_check ? check_usage : run_usage, stdout);
 			return LAB_EXIT_OK;
+		}
+		if (c == '?') {
+			fprintf(stderr, "%s: try --help\n", argv[0]);
+			return LAB_EXIT_USAGE;
 		}
 		if (!parse_one(opt, c))
 			return LAB_EXIT_USAGE;

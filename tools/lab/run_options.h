@@ -19,10 +19,11 @@ struct run_options {
 };
 
 /**
- * Read a command line, argv[0] being "run" or "check"; of the latter options are none but --help.
+ * Read a command line; argv[0] is what messages begin with.
  *
- * @return -1 to go on, or the exit code: usage was printed, or what is wrong.
+ * @param is_check  There are no options but --help.
+ * @return          -1 to go on, or the exit code: usage was printed, or what is wrong.
  */
-int run_options_parse(struct run_options *opt, int argc, char **argv);
+int run_options_parse(struct run_options *opt, bool is_check, int argc, char **argv);
 
 #endif

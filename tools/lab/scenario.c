@@ -241,15 +241,17 @@ out:
 struct scenario *
 scenario_read(const char *path, const char *const *overrides, FILE *errors)
 {
-	FILE *stream = fopen(path, "r");
+	bool is_stdin = strcmp(path, "-") == 0;
+	FILE *stream = is_stdin ? stdin : fopen(path, "r");
 	struct scenario *s;
 
 	if (!stream) {
 		fprintf(errors, "%s: %s\n", path, strerror(errno));
 		return NULL;
 	}
-	s = scenario_read_stream(stream, path, overrides, errors);
-	fclose(stream);
+	s = scenario_read_stream(stream, is_stdin ? "standard input" : path, overrides, errors);
+	if (!is_stdin)
+		fclose(stream);
 	return s;
 }
 

@@ -96,7 +96,9 @@ identify(struct sweep *s)
 	int err = sweep_sum_scenario(s->opt.scenario, &s->opt.matrix, &s->id.scenario);
 
 	if (err) {
-		snprintf(s->why, sizeof(s->why), "%s: %s", s->opt.scenario, strerror(-err));
+		snprintf(s->why, sizeof(s->why), "%s: %s", s->opt.scenario,
+		         err == -EINVAL ? "each cell reads it anew: a plain file, please"
+		                        : strerror(-err));
 		return false;
 	}
 	s->id.program = sweep_sum_program();

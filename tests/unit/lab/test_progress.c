@@ -61,13 +61,30 @@ Test(progress, nobody_knows_is_no_bar)
 	end();
 }
 
-Test(progress, a_bar_stays_on_its_line)
+Test(progress, a_bar_stays_on_its_line_and_goes_before_figures_do)
 {
-	begin(true, 1000000);
-	progress.columns = 40;
-	progress_update(&progress, 500000, 4, 8, 65 * S);
-	cr_expect_str_eq(text, "\r[############............]  50 %  500 n\033[K");
-	end();
+	static const struct {
+		int columns;
+		const char *want;
+	} rows[] = {
+		{80, "[############............]  50 %  500 ns of 1 us, 4 of 8 flows; 10 s, 10 s "
+	             "left"},
+		{70, "[#######.......]  50 %  500 ns of 1 us, 4 of 8 flows; 10 s, 10 s left"},
+		{60, " 50 %  500 ns of 1 us, 4 of 8 flows; 10 s, 10 s left"},
+		{30, " 50 %  500 ns of 1 us, 4 of 8"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char want[128];
+
+		snprintf(want, sizeof(want), "\r%s\033[K", rows[i].want);
+		begin(true, 1000000);
+		progress.columns = rows[i].columns;
+		progress_update(&progress, 500000, 4, 8, 15 * S);
+		cr_expect_str_eq(text, want);
+		cr_expect_lt(strlen(rows[i].want), (size_t)rows[i].columns);
+		end();
+	}
 }
 
 Test(progress, is_shown_ten_times_a_second_at_most)

@@ -19,7 +19,7 @@ parse(struct run_options *opt, const char *const *words)
 		snprintf(room[argc], sizeof(room[argc]), "%s", words[argc]);
 		argv[argc] = room[argc];
 	}
-	return run_options_parse(opt, argc, argv);
+	return run_options_parse(opt, strcmp(words[0], "check") == 0, argc, argv);
 }
 
 Test(run_options, words_and_options_stand_in_any_order)
