@@ -115,7 +115,7 @@ try_rtt(const char *kind, uint32_t dst, uint32_t nb_links, uint64_t rate_gbps, u
 Test(physics, a_round_trip_is_serialization_and_propagation_of_each_link)
 {
 	static const uint64_t rates[] = {10, 100, 400};
-	static const uint64_t delays_ns[] = {1, 500, 4952};
+	static const uint64_t delays_ns[] = {0, 1, 500, 4952};
 
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
 		for (size_t j = 0; j < sizeof(delays_ns) / sizeof(delays_ns[0]); j++) {
