@@ -119,12 +119,13 @@ bridge(struct fabric_switch *sw, struct way *way, const struct frame *f, struct 
 static const struct route *
 find_route(struct fabric_switch *sw, const struct frame *f, const struct pkt *p)
 {
-	struct last_route *last = &sw->ports[p->in_port].last_route;
+	struct last_route *last;
 	struct ip_addr ip;
 
 	if (!f->l3_off || routes_is_empty(sw->routes) || fib_mac_is_group(f->dst_mac))
 		return NULL;
 	frame_dst_ip(p->data, f, &ip);
+	last = &sw->ports[p->in_port].last_routes[(ip.b[14] ^ ip.b[15]) % LAST_ROUTES];
 	if (last->version != routes_version(sw->routes) ||
 	    memcmp(&ip, &last->ip, sizeof(ip)) != 0) {
 		last->version = routes_version(sw->routes);

@@ -17,6 +17,9 @@
  * into which queue), egress.c (when it leaves, and what is written to it), pfc.c (pauses).
  */
 
+/* Our choice: some flows at a time on a link. */
+#define LAST_ROUTES 4
+
 /* What was looked up last: neighbouring frames of a port mostly go the same way. */
 struct last_route {
 	uint64_t version; /* of all routes then; 0 = nothing was */
@@ -38,7 +41,7 @@ struct switch_port {
 	uint8_t news;       /* classes whose state it was not told yet */
 	struct pause pause; /* what the peer asks of us */
 
-	struct last_route last_route; /* of frames that come in */
+	struct last_route last_routes[LAST_ROUTES]; /* of frames that come in, by address */
 	_Alignas(64) struct queues queues;
 	struct buffer_egress egress[QUEUES_NB];
 	struct buffer_ingress ingress[QUEUES_NB];

@@ -188,7 +188,8 @@ path_plan(struct qp *qp, const struct wire_pkt *w, uint16_t sport, uint8_t ecn)
 	o->to_self = qp->path_to_self;
 	o->is_request = o->waits = o->failed = false;
 	o->psn = w->psn;
-	o->hdr_len = wire_build(p->data, &qp->path, w, sport, ecn, &o->crc);
+	o->hdr_len =
+		wire_build(p->data, &qp->path, w, sport, ecn, b->payload_absent ? NULL : &o->crc);
 	o->payload = p->data + o->hdr_len;
 	if (!may_leave(qp, o))
 		return NULL;

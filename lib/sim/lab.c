@@ -69,6 +69,8 @@ set_up(struct lab *lab)
 	lab->stop.fire = fire_stop;
 	if (conf->duration_ns)
 		event_arm(&lab->net.clock, &lab->stop, conf->duration_ns * PS_PER_NS);
+	else
+		lab_arm_stall(lab);
 	for (uint32_t i = 0; i < lab->net.nb_hosts; i++)
 		net_wake(&lab->net, i);
 	return 0;
@@ -119,9 +121,16 @@ lab_run(struct lab *lab, uint64_t nb_events)
 		return false;
 	while (lab->net.nb_fired < end && !lab->is_over)
 		lab->is_over |= !net_step(&lab->net);
-	if (lab->is_over)
-		watch_end(lab);
-	return !lab->is_over;
+	if (!lab->is_over)
+		return true;
+	lab->end_ps = lab_now_ps(lab);
+	if (lab->is_short_of_memory)
+		watch_violated(lab, NULL, "there is memory for all",
+		               "the system has none left: fewer hosts, QPs or flows would do");
+	if (!lab->violation.rule && flows_are_done(lab))
+		lab_drain(lab);
+	watch_end(lab);
+	return false;
 }
 
 /* Between windows: as far as any node or the clock has come. */
@@ -226,7 +235,7 @@ lab_result(struct lab *lab)
 	lab->result = (struct result){
 		.scenario = lab->conf.scenario,
 		.seed = lab->conf.seed,
-		.end_ps = lab_now_ps(lab),
+		.end_ps = lab->end_ps ? lab->end_ps : lab_now_ps(lab),
 		.nb_events = lab->net.nb_fired,
 		.data_pkts = lab->data_pkts,
 		.plan = plan,

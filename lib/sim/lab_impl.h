@@ -180,7 +180,9 @@ struct lab {
 	struct list timers; /* armed */
 	uint32_t nb_begun;  /* workloads */
 
-	struct event sample, stop;
+	struct event sample, stop, stall;
+	uint64_t stall_pkts; /* frames sent when it was last looked at */
+	uint64_t end_ps;     /* when the run was over */
 	uint32_t nb_samples;
 	struct series *series;
 	struct probe *probes;
@@ -275,8 +277,14 @@ extern const struct mem_ops watch_mem_ops; /* mem.owner is a conn_end */
 /* A rule is broken: the run is over. conn may be NULL. */
 __attribute__((format(printf, 4, 5))) void watch_violated(struct lab *lab, struct conn *conn,
                                                           const char *rule, const char *fmt, ...);
-/* Sums, when the run is over. */
+/* Sums, when the run is over; what is on its way first arrives if all work is done. */
 void watch_end(struct lab *lab);
+
+/* ---- lab_end.c ---- */
+/* A run without a duration is over, too, when nothing happens any more. */
+void lab_arm_stall(struct lab *lab);
+/* All work is done: let what is on its way arrive. */
+void lab_drain(struct lab *lab);
 
 /* ---- probe.c ---- */
 int probes_begin(struct lab *lab);

@@ -203,11 +203,12 @@ wire_build(uint8_t *buf, struct wire_path *path, const struct wire_pkt *w, uint1
 	/* One by one: as a whole they would be loaded again, and that waits for their stores. */
 	for (uint32_t i = 0; i < 3; i++)
 		memcpy(p + 4 * i, &bth[i], 4);
-	*crc = icrc_to_bth(path, bth, udp_len);
-	if (op->ext_len) {
+	if (op->ext_len)
 		write_ext(p + BTH_LEN, op->flags, w);
+	if (crc)
+		*crc = icrc_to_bth(path, bth, udp_len);
+	if (crc && op->ext_len)
 		*crc = icrc_update(*crc, p + BTH_LEN, op->ext_len);
-	}
 	return path->len + BTH_LEN + op->ext_len;
 }
 

@@ -185,7 +185,7 @@ void wire_path_init(struct wire_path *path, const struct wire_addr *addr);
  * @param path     remembers what it was filled in with.
  * @param udp_sport, ecn  what may differ between packets of a path (enum ip_ecn).
  * @param crc      the ICRC's register over the pseudo header and these headers: continue it over
- *                 the payload, then call wire_end.
+ *                 the payload, then call wire_end. NULL: of a packet that gets none.
  * @return         bytes written; the payload's first byte belongs at buf + this.
  */
 uint32_t wire_build(uint8_t *buf, struct wire_path *path, const struct wire_pkt *w,

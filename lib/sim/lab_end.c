@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lab_impl.h"
+
+/* How a run comes to its end. */
+
+/* ---- silence ---- */
+
+/*
+ * Frames may be waited for as long as a QP's timer runs, and then nothing may follow for a while:
+ * 16 timeouts, at least a second. Our choice.
+ */
+#define STALL_MIN_PS PS_PER_S
+#define STALL_TIMEOUTS 16
+
+static uint64_t
+stall_ps(const struct lab *lab)
+{
+	uint64_t timeout_ps = UINT64_C(4096) * PS_PER_NS << lab->conf.host.timeout;
+	uint64_t stall_ps = lab->conf.host.timeout ? STALL_TIMEOUTS * timeout_ps : 0;
+
+	return stall_ps > STALL_MIN_PS ? stall_ps : STALL_MIN_PS;
+}
+
+static uint64_t
+sum_sent(const struct lab *lab)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < lab->net.nb_links; i++)
+		sum += lab->net.links[i][0].link.nb_pkts + lab->net.links[i][1].link.nb_pkts;
+	return sum;
+}
+
+/* Nobody has sent anything, no flow has begun, and no workload waits for its time. */
+static void
+fire_stall(struct event *e, uint64_t now_ps)
+{
+	struct lab *lab = container_of(e, struct lab, stall);
+	uint64_t sent = sum_sent(lab);
+
+	if (sent == lab->stall_pkts && list_is_empty(&lab->timers)) {
+		lab->is_over = true;
+		return;
+	}
+	lab->stall_pkts = sent;
+	event_arm(&lab->net.clock, e, now_ps + stall_ps(lab));
+}
+
+void
+lab_arm_stall(struct lab *lab)
+{
+	lab->stall.fire = fire_stall;
+	event_arm(&lab->net.clock, &lab->stall, stall_ps(lab));
+}
+
+/* ---- draining ---- */
+
+/* What faults hold back and pauses stop comes within this, or never. Our choice. */
+#define DRAIN_MAX_PS (2 * PS_PER_S)
+
+static bool
+is_drained(const struct lab *lab)
+{
+	for (uint32_t i = 0; i < lab->net.nb_links; i++)
+		for (int way = 0; way < 2; way++)
+			if (sim_link_nb_inside(&lab->net.links[i][way].link) > 0)
+				return false;
+	for (uint32_t i = 0; i < lab->conf.plan->nb_switches; i++)
+		if (switch_nb_held(lab->switches[i].sw) > 0)
+			return false;
+	return true;
+}
+
+void
+lab_drain(struct lab *lab)
+{
+	uint64_t until_ps = lab->end_ps + DRAIN_MAX_PS;
+
+	event_cancel(&lab->net.clock, &lab->sample);
+	event_cancel(&lab->net.clock, &lab->stop);
+	event_cancel(&lab->net.clock, &lab->stall);
+	while (!is_drained(lab) && !lab->violation.rule) {
+		if (!net_step(&lab->net) || lab_now_ps(lab) > until_ps) {
+			watch_violated(lab, NULL, "buffers are empty at the end",
+			               "all work is done, and frames are under way 2 s later");
+			return;
+		}
+	}
+}
