@@ -11,10 +11,11 @@
 #include "topo.h"
 
 /*
- * Between the files of a run: lab.c (set-up, loop, result), lab_host.c (NICs, and what they and
- * their applications do in a turn), lab_switch.c (switches and routes), conn.c (connections: QPs,
- * work requests, completions), flows.c (workloads, and flows on connections), watch.c (what is seen
- * of each connection from outside), probe.c (series).
+ * Between the files of a run: lab.c (set-up, loop, result), lab_end.c (how it ends), lab_host.c
+ * (NICs, and what they and their applications do in a turn), lab_switch.c (switches and routes),
+ * conn.c (connections and their QPs), conn_work.c (their work requests and completions), flows.c
+ * (workloads, and flows on connections), watch.c and watch_end.c (what is seen from outside),
+ * probe.c (series).
  */
 
 /* What a watcher remembers of a connection. */
@@ -219,11 +220,15 @@ conn_end_home(const struct lab *lab, uint64_t key)
 struct conn *conn_find(const struct lab *lab, const struct flow_conf *flow);
 /* Make one, between windows; NULL without memory. */
 struct conn *conn_make(struct lab *lab, const struct flow_conf *flow);
+void conns_destroy(struct lab *lab);
+
+/* ---- conn_work.c ---- */
+/* One more receive of a connection of SENDs. */
+void conn_post_recv(struct conn_end *end);
 /* Post what fits, and wake the host. */
 void conn_pump(struct conn *conn);
 /* Completions of one end. */
 void conn_poll(struct conn_end *end, uint64_t now_ps);
-void conns_destroy(struct lab *lab);
 /* The end that has this QPN on a host; NULL if there is none. */
 static inline struct conn_end *
 conn_end_of(const struct lab *lab, uint32_t host, uint32_t qpn)
