@@ -272,3 +272,42 @@ Test(counts, what_may_not_be_cut_is_dropped)
 	expect_conserved(&r, "trim");
 	sim_run_end(&r);
 }
+
+/* ---- clock ---- */
+
+/*
+ * A frame's way over a link is two events, the end of its sending and its arrival, and nobody is
+ * asked in vain: neither who is paused or paced, nor who waits for a timer or a link.
+ */
+Test(counts, a_frame_on_a_link_is_two_events_of_the_clock)
+{
+	static const struct {
+		const char *what, *keys;
+	} rows[] = {
+		{"one flow", "kind = long\nbytes = 10M\n"},
+		{"READs", "kind = incast\nverb = READ\n"},
+		{"pauses", "kind = incast\n[switch]\nbuffer = 2M\nreserve = 0\npfc = 0\n"
+	                   "[port]\nheadroom = 64K\n"},
+		{"a pace", "kind = incast\n[engine fixed]\nrate = 10G\n"},
+		{"losses", "kind = long\n[link all]\nfault_loss = 1%\n"},
+		{"an outage",
+	         "kind = long\n[link h0-s0]\nfault_down_at = 20us\nfault_down_for = 1ms\n"},
+		{"delays of faults", "kind = long\n[link all]\nfault_delay = 20us\n"
+	                             "fault_jitter = 3us\nfault_rate = 1G\n"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sim_run r = sim_run("[lab]\nsample = 0\n[topology]\nhosts = 9\n"
+		                           "[host]\ntimeout = 6\n[workload w]\n%s",
+		                           rows[i].keys);
+		uint64_t frames = 0;
+
+		for (uint32_t l = 0; l < r.result->plan->nb_links; l++)
+			frames += r.result->links[l][0].pkts + r.result->links[l][1].pkts;
+		cr_expect_leq((double)r.result->nb_events, 2.1 * (double)frames,
+		              "%s: %lu events, %lu frames", rows[i].what, r.result->nb_events,
+		              frames);
+		expect_all_done(&r);
+		sim_run_end(&r);
+	}
+}
