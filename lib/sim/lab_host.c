@@ -41,7 +41,7 @@ static void
 set_addresses(struct lab *lab, struct lab_host *h)
 {
 	const struct plan *plan = lab->conf.plan;
-	const struct plan_end *at = &plan->links[h->idx].end[1];
+	const struct plan_end *at = &plan_host_link(plan, h->idx)->end[1];
 	uint8_t ipv4[4] = {10};
 
 	if (plan->nb_switches == 0) {
@@ -83,7 +83,7 @@ create_host(struct lab *lab, uint32_t idx)
 		.nb_ips = 1,
 		.ip_mtu_bytes = params->ip_mtu_bytes,
 		.traffic_class = (int)params->traffic_class,
-		.line_rate_bps = lab->conf.plan->links[idx].rate_bps,
+		.line_rate_bps = plan_host_link(lab->conf.plan, idx)->rate_bps,
 		.obeys_pfc = params->obeys_pfc,
 		.pfc_watchdog_ns = params->pfc_watchdog_ns,
 		.base_rtt_ns = lab->base_rtt_ns,

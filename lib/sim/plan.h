@@ -113,6 +113,13 @@ const char *plan_node_name(const struct plan *plan, uint32_t node, char buf[PLAN
 /** The node of this name, or UINT32_MAX. */
 uint32_t plan_find(const struct plan *plan, const char *name);
 
+/** A host's link; two that are back to back have one. */
+static inline const struct plan_link *
+plan_host_link(const struct plan *plan, uint32_t host)
+{
+	return &plan->links[plan->nb_switches ? host : 0];
+}
+
 /** Links of a shortest path between two hosts, not the same. */
 uint32_t plan_nb_links(const struct plan *plan, uint32_t a, uint32_t b);
 

@@ -65,13 +65,13 @@ path(const struct plan *plan, uint32_t a, uint32_t b, uint32_t way,
 	uint32_t nb = 0, nb_core;
 
 	assert(a != b && a < plan->nb_hosts && b < plan->nb_hosts);
-	links[nb++] = &plan->links[plan->nb_switches ? a : 0];
+	links[nb++] = plan_host_link(plan, a);
 	if (plan->nb_switches == 0)
 		return nb;
 	nb_core = nb_core_links(plan, a, b);
 	for (uint32_t i = 0; i < nb_core; i++)
 		links[nb++] = &plan->links[plan->nb_hosts + way];
-	links[nb++] = &plan->links[b];
+	links[nb++] = plan_host_link(plan, b);
 	return nb;
 }
 

@@ -64,14 +64,11 @@ static void
 check_host(struct lab *lab, uint32_t i, struct census *census)
 {
 	const struct lab_host *h = &lab->hosts[i];
-	const struct net_way *out = &lab->net.links[i][0];
-	uint64_t sent = lab->link_results[i][0].pkts, got = out[1].nb_delivered;
+	uint32_t link = (uint32_t)(plan_host_link(lab->conf.plan, i) - lab->conf.plan->links);
+	int way = lab->net.nodes[i].out[0]->link.way; /* of two back to back one has the other */
+	uint64_t sent = lab->link_results[link][way].pkts;
+	uint64_t got = lab->net.links[link][!way].nb_delivered;
 
-	if (lab->conf.plan->nb_switches == 0 && i == 1) { /* back to back: the other end */
-		out = lab->net.links[0];
-		sent = lab->link_results[0][1].pkts;
-		got = out[0].nb_delivered;
-	}
 	census->in_hosts += h->nic->batch->nb_spare + h->nic->loop.nb_pkts;
 	if (h->nic->stats.tx_packets != sent || h->nic->stats.rx_packets != got)
 		watch_violated(lab, NULL, "in = out + drops",

@@ -227,6 +227,18 @@ Test(plan, back_to_back_is_a_link_and_nothing_else)
 	cr_expect_eq(plan.nb_links_max_path, 1);
 	expect_ports_used_once(&plan);
 	cr_expect_eq(plan_nb_links(&plan, 0, 1), 1);
+	cr_expect_eq(plan_host_link(&plan, 0), &plan.links[0]);
+	cr_expect_eq(plan_host_link(&plan, 1), &plan.links[0], "the one that there is");
+	plan_free(&plan);
+}
+
+Test(plan, with_switches_each_host_has_a_link_of_its_own)
+{
+	struct plan_params p = defaults();
+	struct plan plan = make(PLAN_LEAF_SPINE, &p);
+
+	for (uint32_t i = 0; i < plan.nb_hosts; i++)
+		cr_expect_eq(plan_host_link(&plan, i)->end[0].node, i);
 	plan_free(&plan);
 }
 
