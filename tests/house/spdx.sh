@@ -13,7 +13,7 @@ git rev-parse --is-inside-work-tree >/dev/null 2>&1 || {
 missing=0
 seen=0
 # core.quotepath off: names come as they are.
-for file in $(git -c core.quotepath=off ls-files | grep -Ev '(^LICENSE|\.pcap)$|^tests/fuzz/corpus/'); do
+for file in $(git -c core.quotepath=off ls-files | grep -Ev '(^LICENSE|\.pcap|\.png)$|^tests/fuzz/corpus/'); do
 	[ -f "$file" ] || continue
 	seen=$((seen + 1))
 	# Not grep -q: head would die of SIGPIPE.
