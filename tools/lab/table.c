@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "table.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -92,8 +93,9 @@ static void
 cell(const struct table *t, const char *prefix, const char *metric, const char *unit, int width)
 {
 	char name[METRIC_NAME_MAX], text[HUMAN_TEXT_MAX];
+	int len = snprintf(name, sizeof(name), "%s%s", prefix, metric);
 
-	snprintf(name, sizeof(name), "%s%s", prefix, metric);
+	assert(len > 0 && (size_t)len < sizeof(name));
 	fprintf(t->f, " %*s", width, human(summary_value(t->summary, name), unit, text));
 }
 
