@@ -113,11 +113,11 @@ Test(counts, no_frame_appears_or_vanishes_whatever_befalls_it)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		for (int verb = 0; verb < FLOW_NB_VERBS; verb++) {
 			struct sim_run r = sim_run(
-				"[lab]\nduration = 200ms\nsample = 0\npayload = %s\nseed = 5\n"
+				"[lab]\nduration = 100ms\nsample = 0\npayload = %s\nseed = 5\n"
 				"[topology]\nkind = leaf-spine\n[host]\ntimeout = 5\n"
-				"[workload w]\nkind = permutation\nshift = 4\nbytes = 200K\n"
-				"message = 30K\nverb = %s\n"
-				"[workload x]\nkind = incast\nbytes = 100K\nverb = %s\n%s",
+				"[workload w]\nkind = permutation\nshift = 4\nbytes = 60K\n"
+				"message = 20K\nverb = %s\n"
+				"[workload x]\nkind = incast\nbytes = 30K\nverb = %s\n%s",
 				rows[i].is_real ? "real" : "absent", flow_verb_names[verb],
 				flow_verb_names[verb], rows[i].keys);
 			char what[64];

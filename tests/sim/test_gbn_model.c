@@ -78,8 +78,8 @@ Test(gbn_model, each_loss_costs_a_window_and_each_that_is_lost_again_a_timeout)
 		uint64_t mbytes;
 		const char *verb;
 	} rows[] = {
-		{0.0001, 200, "WRITE"}, {0.001, 200, "WRITE"}, {0.01, 200, "WRITE"},
-		{0.001, 100, "SEND"},   {0.01, 100, "SEND"},
+		{0.0001, 100, "WRITE"}, {0.001, 100, "WRITE"}, {0.01, 50, "WRITE"},
+		{0.001, 50, "SEND"},    {0.01, 50, "SEND"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -103,9 +103,9 @@ Test(gbn_model, goodput_under_loss_is_the_models)
 		uint64_t mbytes, long_mbytes;
 		double off;
 	} rows[] = {
-		{0.0001, 200, 2000, 0.05},
-		{0.001, 200, 20000, 0.05},
-		{0.01, 400, 3000, 0.15},
+		{0.0001, 100, 2000, 0.05},
+		{0.001, 100, 20000, 0.05},
+		{0.01, 200, 3000, 0.15},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -129,7 +129,7 @@ Test(gbn_model, goodput_under_loss_is_the_models)
 Test(gbn_model, goodput_with_repeated_naks_needs_no_timer)
 {
 	static const double shares[] = {0.0001, 0.001, 0.01};
-	uint64_t mbytes = sim_run_is_long() ? 3000 : 200;
+	uint64_t mbytes = sim_run_is_long() ? 3000 : 50;
 
 	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
 		double p = shares[i], model = 1 / (1 + p / (1 - p) * (WINDOW + 1));
