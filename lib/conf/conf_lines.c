@@ -122,6 +122,7 @@ next_line(char *buf, int size, void *user)
 	buf[0] = '\0';
 	if (line + strlen(line) != eol) {
 		conf_error(r, r->line, "not a text file");
+		r->next = r->end; /* so would all the rest be */
 		return buf;
 	}
 	cut_comment(line);

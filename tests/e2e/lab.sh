@@ -66,6 +66,11 @@ timeout 100 "$WEFT_LAB" run "$shipped/incast.scenario" >/dev/full 2>client
 verdict $? "a table that nobody got is told"
 lab check - <"$shipped/incast.scenario" && grep -q '^standard input: star' out
 verdict $? "a scenario from a pipe"
+head -c 9999 "$WEFT_LAB" >binary.scenario
+lab run binary.scenario
+[ $? = 2 ] && grep -q 'binary.scenario:1: not a text file' client && [ "$(wc -l <client)" -lt 4 ]
+verdict $? "a file that is no text is told once"
+told 2 "bad.scenario: Not a directory" swarm --seeds 1..2 -o bad.scenario
 told 2 "a plain file, please" sweep - seed=1..2 -o sweep.csv
 
 # catches_term PID

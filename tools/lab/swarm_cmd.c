@@ -6,6 +6,7 @@
 #include "lab_cmd.h"
 #include "swarm_make.h"
 #include "swarm_options.h"
+#include "sweep_crew.h"
 
 static int
 print_scenarios(const struct swarm_conf *conf)
@@ -54,7 +55,9 @@ lab_cmd_swarm(int argc, char **argv)
 	fflush(stdout);
 	err = swarm_run(&opt.conf, result);
 	print_sum(result);
-	code = result->nb_findings > 0 ? LAB_EXIT_VIOLATED : err ? LAB_EXIT_USAGE : LAB_EXIT_OK;
+	code = result->nb_findings > 0 ? LAB_EXIT_VIOLATED : LAB_EXIT_OK;
 	free(result);
+	if (code == LAB_EXIT_OK && err)
+		code = crew_is_told_to_stop ? 128 + crew_is_told_to_stop : LAB_EXIT_USAGE;
 	return code;
 }

@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "lab_cmd.h"
 #include "units.h"
@@ -138,6 +140,20 @@ cores(void)
 	return (uint32_t)CPU_COUNT(&set);
 }
 
+/* One that may be written into: what was found after hours shall have a place. */
+static bool
+make_folder(const char *dir)
+{
+	char inside[PATH_MAX];
+	bool ok = mkdir(dir, 0777) == 0 || errno == EEXIST;
+
+	if (ok && snprintf(inside, sizeof(inside), "%s/.", dir) < (int)sizeof(inside))
+		ok = access(inside, W_OK | X_OK) == 0;
+	if (!ok)
+		fprintf(stderr, "weft-lab swarm: %s: %s\n", dir, strerror(errno));
+	return ok;
+}
+
 /* What follows from what was not said; false after a message. */
 static bool
 finish(struct swarm_options *opt)
@@ -158,11 +174,7 @@ finish(struct swarm_options *opt)
 		if (conf->time_ns == 0)
 			conf->time_ns = UINT64_C(60000000000);
 	}
-	if (conf->dir && mkdir(conf->dir, 0777) != 0 && errno != EEXIST) {
-		fprintf(stderr, "weft-lab swarm: %s: %s\n", conf->dir, strerror(errno));
-		return false;
-	}
-	return true;
+	return !conf->dir || make_folder(conf->dir);
 }
 
 int

@@ -49,6 +49,16 @@ default_jobs(const struct net *net)
 	return nb < CREW_MAX ? nb : CREW_MAX;
 }
 
+/* A mistake in the file may come of a value. */
+static void
+tell_values(char *const *overrides)
+{
+	fputs("weft-lab sweep: that is with", stderr);
+	for (; *overrides; overrides++)
+		fprintf(stderr, " %s", *overrides);
+	fputc('\n', stderr);
+}
+
 /* Mistakes are told before hours of work: each value once, the other parameters at their first. */
 static bool
 check_values(const struct sweep *s)
@@ -63,6 +73,8 @@ check_values(const struct sweep *s)
 			char **overrides = matrix_overrides(m, k * stride);
 
 			ok = overrides && s->ops->check(s->opt.scenario, overrides, stderr);
+			if (overrides && !ok)
+				tell_values(overrides);
 			free(overrides);
 		}
 	}
