@@ -54,6 +54,8 @@ share/doc/weft/LICENSE
 share/doc/weft/NOTICE
 share/doc/weft/README.md
 share/doc/weft/fabric.md
+share/doc/weft/lab.md
+share/doc/weft/lab-bad-cable.png
 share/doc/weft/lab-results.md
 share/doc/weft/hosts.md
 share/man/man1/weft-run.1
