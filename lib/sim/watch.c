@@ -58,7 +58,10 @@ print_event(FILE *out, const struct history_event *e)
 
 	fprintf(out, "%14.3f us h%u %s", (double)e->at_ps / 1e6, e->host, kinds[e->kind]);
 	if (e->kind > HISTORY_RX) {
-		fprintf(out, " %u, status %u\n", e->psn, e->detail);
+		fprintf(out, " %u", e->psn);
+		if (e->kind != HISTORY_POST)
+			fprintf(out, ", status %u", e->detail);
+		fputc('\n', out);
 		return;
 	}
 	op = &opcode_table[e->opcode];
