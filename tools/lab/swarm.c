@@ -214,7 +214,7 @@ wants_more(const struct swarm *w)
 	const struct swarm_conf *c = w->conf;
 
 	return w->nb_found == 0 && w->nb_begun <= c->last - c->first &&
-	       w->result->nb_findings < SWARM_FINDINGS_MAX &&
+	       w->result->nb_findings < c->findings_max &&
 	       (c->time_ns == 0 || progress_clock_ns() - w->begin_ns < c->time_ns);
 }
 
@@ -227,7 +227,7 @@ tell_found(struct swarm *w)
 
 	hide_progress(w);
 	for (uint32_t i = 0; i < w->nb_found && !err; i++)
-		if (w->result->nb_findings < SWARM_FINDINGS_MAX)
+		if (w->result->nb_findings < w->conf->findings_max)
 			err = tell(w, &w->found[i]);
 	w->nb_found = 0;
 	w->shrinking_ns += progress_clock_ns() - begin_ns;

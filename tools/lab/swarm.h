@@ -14,7 +14,7 @@
  * small as it can be.
  */
 
-/** Findings after which it stops: something is thoroughly broken. Our choice. */
+/** Something is thoroughly broken then. Our choice. */
 #define SWARM_FINDINGS_MAX 20
 
 struct swarm_conf {
@@ -22,10 +22,11 @@ struct swarm_conf {
 	uint64_t time_ns;     /**< of the wall, after which no seed is begun; 0 = for ever */
 	uint64_t
 		timeout_ns; /**< of the wall, which is a finding for a scenario that takes longer */
-	uint32_t nb_jobs;   /**< scenarios at a time, 1 to CREW_MAX */
-	const char *dir;    /**< gets a file for each finding; NULL = none */
-	FILE *out;          /**< gets the findings */
-	bool is_quiet;      /**< no progress on stderr */
+	uint32_t findings_max; /**< after which it stops, 1 to SWARM_FINDINGS_MAX */
+	uint32_t nb_jobs;      /**< scenarios at a time, 1 to CREW_MAX */
+	const char *dir;       /**< gets a file for each finding; NULL = none */
+	FILE *out;             /**< gets the findings */
+	bool is_quiet;         /**< no progress on stderr */
 };
 
 struct swarm_result {

@@ -10,8 +10,12 @@
 #include "qp.h"
 #include "scenario.h"
 
-/* Events without a picosecond between them that no scenario of a swarm can have. Our choice. */
-#define SLICE_EVENTS 50000
+/* Between two looks at a run: so many events, which never take less time than that. Our choice. */
+#define SLICE_EVENTS 20000
+#define SLICE_PS 40000
+
+/* Code of a timeout of 268 ms, for which no frame of a swarm waits unless something goes wrong. */
+#define SAFE_TIMEOUT 16
 
 /* ---- in the child ---- */
 
@@ -61,14 +65,43 @@ read_text(const char *text, FILE *row)
 	return s;
 }
 
+/* Frames that switches dropped. */
+static uint64_t
+switch_drops(const struct result *r)
+{
+	uint64_t drops = 0;
+
+	for (uint32_t i = 0; i < r->plan->nb_switches; i++) {
+		for (uint16_t p = 0; p < r->plan->switches[i].nb_ports; p++) {
+			const struct switch_port_stats *s = r->switches[i].ports[p];
+
+			drops += s->tx_no_buffer + s->tx_full_pkts;
+			for (int q = 0; q < QUEUES_NB; q++)
+				drops += s->q[q].full;
+		}
+	}
+	return drops;
+}
+
+/*
+ * Whether an answer may have been missed: frames were lost, or paused, or a timeout is shorter than
+ * all of a swarm's bytes in one queue take, 100 ms or so.
+ */
+static bool
+may_want_answers(const struct lab_conf *conf, const struct result *r)
+{
+	return conf->host.timeout != 0 && (conf->host.timeout < SAFE_TIMEOUT || conf->faults ||
+	                                   conf->sw.lossless || switch_drops(r) > 0);
+}
+
 /* Why a QP failed, if there is no excuse; NULL = all is well. */
 static const char *
-why_failed(const struct lab_conf *conf, const struct flow *f)
+why_failed(const struct lab_conf *conf, const struct result *r, const struct flow *f)
 {
 	if (f->status != FLOW_FAILED)
 		return NULL;
 	if (f->why == QP_REASON_RETRY || f->why == QP_REASON_LINK)
-		return conf->host.timeout ? NULL : "for want of answers, without a timeout";
+		return may_want_answers(conf, r) ? NULL : "and nobody held up an answer";
 	if (f->why == QP_REASON_RNR_RETRY)
 		return conf->host.rnr_retry < 7 ? NULL : "for RNR NAKs, which it bears for ever";
 	return "for what nobody has asked for";
@@ -79,12 +112,12 @@ judge_flows(const struct lab_conf *conf, const struct result *r, FILE *row)
 {
 	for (uint32_t i = 0; i < r->nb_flows; i++) {
 		const struct flow *f = &r->flows[i];
-		const char *why = why_failed(conf, f);
+		const char *why = why_failed(conf, r, f);
 		char what[120];
 
 		if (!why)
 			continue;
-		snprintf(what, sizeof(what), "flow %u, h%u to h%u, failed %s: reason %u", i,
+		snprintf(what, sizeof(what), "flow %u, h%u to h%u, failed, %s: reason %u", i,
 		         f->conf.src, f->conf.dst, why, f->why);
 		say_rule(row, "QPs fail for want of answers only", what, f->end_ps);
 		return false;
@@ -92,12 +125,10 @@ judge_flows(const struct lab_conf *conf, const struct result *r, FILE *row)
 	return true;
 }
 
-/* Nothing more will happen: all is done, but for those who wait for ever by their own wish. */
-static bool
-judge_end(const struct lab_conf *conf, const struct result *r, FILE *row)
+/* It ended because nothing happens any more: nobody is left who has a timeout. */
+static void
+judge_end(const struct result *r, FILE *row)
 {
-	if (conf->host.timeout == 0)
-		return true;
 	for (uint32_t i = 0; i < r->nb_flows; i++) {
 		const struct flow *f = &r->flows[i];
 		char what[120];
@@ -106,15 +137,14 @@ judge_end(const struct lab_conf *conf, const struct result *r, FILE *row)
 			continue;
 		snprintf(what, sizeof(what),
 		         "flow %u, h%u to h%u, has %" PRIu64 " of %" PRIu64
-		         " bytes, and nothing more will happen",
+		         " bytes, and nothing more happens",
 		         i, f->conf.src, f->conf.dst, f->delivered_bytes, f->conf.bytes);
 		say_rule(row, "nobody waits for ever", what, r->end_ps);
-		return false;
+		return;
 	}
-	return true;
 }
 
-/* @return whether it was run to its end. */
+/* @return whether there is no more to come. */
 static bool
 run_to_end(struct lab *lab, FILE *row)
 {
@@ -123,8 +153,8 @@ run_to_end(struct lab *lab, FILE *row)
 
 		if (!lab_run(lab, SLICE_EVENTS))
 			return true;
-		if (lab_now_ps(lab) == before_ps) {
-			say_rule(row, "virtual time goes on", "many events, and none later",
+		if (lab_now_ps(lab) - before_ps < SLICE_PS) {
+			say_rule(row, "virtual time goes on", "many events, and none much later",
 			         before_ps);
 			return false;
 		}
@@ -144,8 +174,8 @@ run(const struct lab_conf *conf, struct lab *lab, FILE *row)
 	say(row, "data_pkts", "%" PRIu64, r->data_pkts);
 	if (r->violation.rule)
 		say_rule(row, r->violation.rule, r->violation.what, r->violation.at_ps);
-	else if (judge_flows(conf, r, row) && is_whole && r->end_ps < stop_ps)
-		judge_end(conf, r, row);
+	else if (judge_flows(conf, r, row) && is_whole && conf->host.timeout && r->end_ps < stop_ps)
+		judge_end(r, row);
 }
 
 /* Of the leak sanitizer, where there is one: a child that ends by _exit is not looked at. */

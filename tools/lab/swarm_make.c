@@ -49,12 +49,14 @@ make_lab(struct swarm_dice *d, uint64_t seed)
 
 	/* Long ones are idle most of the time: timeouts, which are the interesting part. */
 	d->duration_ns = MS << dice_below(d, 10);
+	d->has_end = dice_once_in(d, 2);
 	sketch_set(lab, "seed", "%" PRIu64, seed & ((UINT64_C(1) << 53) - 1));
-	sketch_set(lab, "duration", "%" PRIu64 "ms", d->duration_ns / MS);
+	if (d->has_end)
+		sketch_set(lab, "duration", "%" PRIu64 "ms", d->duration_ns / MS);
 	if (dice_once_in(d, 2))
 		sketch_set(lab, "payload", "real");
 	make_psn(d, lab);
-	if (dice_once_in(d, 4))
+	if (d->has_end && dice_once_in(d, 2))
 		sketch_set(lab, "sample", "%" PRIu64 "us", d->duration_ns / 100000);
 	else
 		sketch_set(lab, "sample", "0");

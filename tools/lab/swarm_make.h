@@ -31,8 +31,9 @@ struct swarm_dice {
 	uint32_t traits;    /**< enum engine_trait that the fabric offers */
 	bool has_cores;     /**< links between switches */
 	uint32_t path_mtu;
-	uint64_t rate_bps; /**< of hosts */
-	uint64_t duration_ns;
+	uint64_t rate_bps;    /**< of hosts */
+	uint64_t duration_ns; /**< in which things begin */
+	bool has_end;         /**< it is also the run's; else that ends when all is done */
 };
 
 /** 0 to n - 1. */

@@ -26,7 +26,7 @@ max_of(const struct param_desc *desc)
 
 /* Within its range, at its ends or its default now and then. */
 static double
-throw_number(struct swarm_dice *d, const struct param_desc *desc)
+throw_any(struct swarm_dice *d, const struct param_desc *desc)
 {
 	double max = max_of(desc);
 
@@ -42,6 +42,15 @@ throw_number(struct swarm_dice *d, const struct param_desc *desc)
 			return desc->min + (max - desc->min) * prng_unit(&d->prng);
 		return (double)dice_log(d, (uint64_t)desc->min, (uint64_t)max);
 	}
+}
+
+/* A packet every hour is as good as none. */
+static double
+throw_number(struct swarm_dice *d, const struct param_desc *desc)
+{
+	double x = throw_any(d, desc);
+
+	return strcmp(desc->unit, "bps") == 0 && x > 0 && x < 1e6 ? 1e6 : x;
 }
 
 static void
@@ -161,7 +170,7 @@ make_windows(struct swarm_dice *d, struct sketch_section *host)
 static void
 make_timers(struct swarm_dice *d, struct sketch_section *host)
 {
-	static const uint32_t timeouts[] = {0, 1, 3, 4, 5, 6, 6, 8, 8, 10, 14, 31};
+	static const uint32_t timeouts[] = {0, 1, 3, 4, 5, 6, 6, 8, 8, 10, 16, 18};
 
 	sketch_set(host, "timeout", "%u", timeouts[dice_below(d, NB(timeouts))]);
 	if (dice_once_in(d, 3))

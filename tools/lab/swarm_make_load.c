@@ -55,7 +55,7 @@ make_outage(struct swarm_dice *d, struct sketch_section *link)
 
 	sketch_set(link, "fault_down_at", "%" PRIu64 "ns", dice_log(d, 0, d->duration_ns / 4));
 	sketch_set(link, "fault_down_for", "%" PRIu64 "ns", for_ns);
-	if (dice_once_in(d, 2))
+	if (d->has_end && dice_once_in(d, 2))
 		sketch_set(link, "fault_down_every", "%" PRIu64 "ns", for_ns + pause_ns);
 }
 

@@ -183,7 +183,10 @@ swarm_options_parse(struct swarm_options *opt, int argc, char **argv)
 	int c;
 
 	*opt = (struct swarm_options){
-		.conf = {.last = UINT64_MAX, .timeout_ns = UINT64_C(120000000000), .out = stdout},
+		.conf = {.last = UINT64_MAX,
+	                 .timeout_ns = UINT64_C(120000000000),
+	                 .findings_max = SWARM_FINDINGS_MAX,
+	                 .out = stdout},
 	};
 	optind = 1;
 	while ((c = getopt_long(argc, argv, "j:o:pqh", longs, NULL)) != -1) {
