@@ -6,9 +6,11 @@
 set -eu
 lab=${1:?usage: swarm.sh WEFT_LAB fixed|fresh}
 long=${WEFT_TEST_LONG:-}
+seeds=1..100 time=60s
+[ -z "$long" ] || seeds=1..2000 time=10min
 case ${2:?usage: swarm.sh WEFT_LAB fixed|fresh} in
-fixed) set -- --seeds "1..${long:+20}00" ;; # 100, or 2000
-fresh) set -- --time "${long:+10}60s" ;;    # 60 s, or 1060
+fixed) set -- --seeds "$seeds" ;;
+fresh) set -- --time "$time" ;;
 esac
 [ -z "$long" ] || exec 2>>"${WEFT_TEST_PROGRESS:-/dev/stderr}"
 exec "$lab" swarm --timeout 10min "$@"
