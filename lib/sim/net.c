@@ -30,6 +30,8 @@ pull(struct net_node *n, uint16_t port, uint64_t now_ps)
 	if (hooks->tap)
 		hooks->tap(hooks->arg, n, port, true, p, now_ps);
 	sim_link_send(&n->out[port]->link, p, now_ps);
+	/* Whoever gets it has not been there yet. */
+	assert(n->out[port]->link.free_ps + n->out[port]->link.delay_ps >= n->net->window_end_ps);
 	return true;
 }
 
@@ -158,8 +160,8 @@ deliver(struct sim_link *link, struct pkt *p, uint64_t now_ps)
 
 /* ---- set-up ---- */
 
-/* The smallest frame there is, with what it takes of a link beside itself: a pause. */
-#define FRAME_MIN_BYTES (60 + LINK_OVERHEAD_BYTES)
+/* No frame ends before a BTH would; with what it takes of a link beside itself. */
+#define FRAME_MIN_BYTES (14 + 20 + 8 + 12 + LINK_OVERHEAD_BYTES)
 
 static void
 init_link(struct net *net, uint32_t i, const struct plan_link *link)
