@@ -360,3 +360,40 @@ Test(watch, a_frame_that_a_link_loses_is_told)
 	expect_rule(&r, "in = out + drops", false);
 	lab_rig_fini(&r);
 }
+
+/* A link from which no frame comes any more, and which counts them all. */
+Test(watch, frames_that_never_arrive_are_told)
+{
+	struct sim_link *link;
+	struct lab_rig r;
+
+	begin(&r, FLOW_WRITE, "24K", "4K");
+	r.lab = lab_create(&r.conf);
+	cr_assert(r.lab);
+	link = &r.lab->net.links[0][0].link;
+	while (link->flight.nb_pkts < 2)
+		cr_assert(lab_run(r.lab, 1));
+	event_cancel(link->clock, &link->arrival);
+	while (lab_run(r.lab, 1000))
+		;
+	expect_rule(&r, "buffers are empty at the end", false);
+	lab_rig_fini(&r);
+}
+
+/* It counts a drop of a frame that it sent as well. */
+Test(watch, a_switch_whose_counters_do_not_add_up_is_told)
+{
+	struct lab_rig r;
+
+	begin(&r, FLOW_WRITE, "24K", "4K");
+	r.lab = lab_create(&r.conf);
+	cr_assert(r.lab);
+	cr_assert(lab_run(r.lab, 20));
+	((struct switch_port_stats *)(uintptr_t)r.lab->switches[0].ports[1])->tx_no_buffer++;
+	while (lab_run(r.lab, 1000))
+		;
+	expect_rule(&r, "in = out + drops", false);
+	cr_expect(strstr(lab_result(r.lab)->violation.what, "switch s0"), "%s",
+	          lab_result(r.lab)->violation.what);
+	lab_rig_fini(&r);
+}
