@@ -46,6 +46,15 @@ static const struct option check_longs[] = {
 };
 
 static bool
+parse_seed(struct run_options *opt, const char *text)
+{
+	if (snprintf(opt->seed, sizeof(opt->seed), "seed=%s", text) < (int)sizeof(opt->seed))
+		return true;
+	fprintf(stderr, "weft-lab: --seed '%s' is no number of up to 2^53\n", text);
+	return false;
+}
+
+static bool
 parse_pcap(struct run_options *opt, const char *text)
 {
 	const char *equals = strchr(text, '=');
@@ -67,8 +76,7 @@ parse_one(struct run_options *opt, int c)
 {
 	switch (c) {
 	case 's':
-		return snprintf(opt->seed, sizeof(opt->seed), "seed=%s", optarg) <
-		       (int)sizeof(opt->seed);
+		return parse_seed(opt, optarg);
 	case 'c':
 		opt->csv = optarg;
 		return true;

@@ -126,7 +126,7 @@ finish_lab(struct conf_reader *r)
 
 	for (uint32_t i = 0; r->conf->has_plan && i < s->conf.nb_probes; i++)
 		if (lab_probe_check(&s->plan, s->probes[i], why, sizeof(why)) != 0)
-			conf_error(r, r->conf->probe_lines[i], "probe '%s': %s", s->probes[i], why);
+			conf_error(r, r->conf->probe_lines[i], "%s", why);
 }
 
 /* ---- all of it ---- */
