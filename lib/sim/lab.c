@@ -62,7 +62,7 @@ set_up(struct lab *lab)
 	lab->base_rtt_ns = conf->host.base_rtt_ns ? conf->host.base_rtt_ns : conf->plan->rtt_ns;
 	lab->pool =
 		sim_pool_create(HEADERS_ROOM + (conf->real_payload ? conf->host.ip_mtu_bytes : 0));
-	if (!lab->link_results || !lab->pool || net_init(&lab->net, conf->plan, lab->pool) != 0 ||
+	if (!lab->link_results || !lab->pool || net_init(&lab->net, conf->plan) != 0 ||
 	    lab_hosts_create(lab) != 0 || lab_switches_create(lab) != 0 ||
 	    create_faults(lab) != 0 || flows_begin(lab) != 0 || probes_begin(lab) != 0)
 		return -ENOMEM;

@@ -42,8 +42,7 @@ struct lab_engines {
 	const struct cc_ops *cc;
 	const struct lb_ops *lb;
 	const void *rel_params, *cc_params, *lb_params;
-	const struct reliability_ops *rel_dgram; /**< "none" */
-	const void *rel_dgram_params;
+	const struct reliability_ops *rel_dgram; /**< "none", which has no parameters */
 };
 
 /** First PSNs from the seed. */

@@ -218,7 +218,7 @@ alloc(struct net *net, size_t nb_ports)
 }
 
 int
-net_init(struct net *net, const struct plan *plan, struct pkt_pool *pool)
+net_init(struct net *net, const struct plan *plan)
 {
 	size_t nb_ports = plan->nb_hosts, port = 0;
 
@@ -226,7 +226,6 @@ net_init(struct net *net, const struct plan *plan, struct pkt_pool *pool)
 		assert(plan->switches[i].nb_ports <= PLAN_PORTS_MAX);
 		nb_ports += plan->switches[i].nb_ports;
 	}
-	net->pool = pool;
 	net->nb_hosts = plan->nb_hosts;
 	net->nb_nodes = plan->nb_hosts + plan->nb_switches;
 	net->nb_links = plan->nb_links;

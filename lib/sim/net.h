@@ -71,8 +71,7 @@ struct net {
 	uint64_t *soonest_ps;     /**< per node: when it wants to run */
 	uint64_t nb_fired;        /**< events so far */
 	bool stop;                /**< at once, in the middle of a window */
-	struct pkt_pool *pool;
-	struct net_node *nodes; /**< hosts, then switches */
+	struct net_node *nodes;   /**< hosts, then switches */
 	uint32_t nb_hosts, nb_nodes;
 	struct net_way (*links)[2]; /**< [0] from end[0] of the plan's */
 	struct net_way **outs;      /**< memory of all nodes' out */
@@ -87,7 +86,7 @@ struct plan;
  *
  * @return 0 or -ENOMEM; then too net_fini.
  */
-int net_init(struct net *net, const struct plan *plan, struct pkt_pool *pool);
+int net_init(struct net *net, const struct plan *plan);
 /** Frames on links are freed; nodes are the caller's. */
 void net_fini(struct net *net);
 

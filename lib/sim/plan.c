@@ -254,7 +254,6 @@ plan_create(struct plan *plan, enum plan_kind kind, const struct plan_params *pa
 	plan->rtt_ns = (plan_rtt_ps(plan, 0, plan->nb_hosts - 1, PLAN_DATA_BYTES, PLAN_ACK_BYTES) +
 	                PS_PER_NS - 1) /
 	               PS_PER_NS;
-	plan->nb_links_max_path = plan_nb_links(plan, 0, plan->nb_hosts - 1);
 	return 0;
 }
 

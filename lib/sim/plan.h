@@ -78,10 +78,9 @@ struct plan {
 	enum plan_kind kind;
 	uint32_t nb_hosts, nb_switches, nb_links;
 	struct plan_switch *switches;
-	struct plan_link *links;    /**< those of hosts first, in order of hosts */
-	uint32_t hosts_per_leaf;    /**< consecutive hosts at one switch of stage 0 */
-	uint32_t hosts_per_pod;     /**< consecutive hosts that have no core between them */
-	uint32_t nb_links_max_path; /**< links of the longest of the shortest paths */
+	struct plan_link *links; /**< those of hosts first, in order of hosts */
+	uint32_t hosts_per_leaf; /**< consecutive hosts at one switch of stage 0 */
+	uint32_t hosts_per_pod;  /**< consecutive hosts that have no core between them */
 	/**
 	 * Round trip of the longest path when empty: plan_rtt_ps of PLAN_DATA_BYTES and
 	 * PLAN_ACK_BYTES, rounded up.

@@ -58,7 +58,6 @@ lab_rig_init(struct lab_rig *r, enum plan_kind kind, const struct plan_params *t
 	e->rel_params = defaults(&e->rel->info);
 	e->cc_params = defaults(&e->cc->info);
 	e->lb_params = defaults(&e->lb->info);
-	e->rel_dgram_params = defaults(&e->rel_dgram->info);
 	switch_conf_default(&r->conf.sw);
 	r->conf.sw.lb = lb_find("ecmp", LB_SWITCH);
 	r->conf.sw.lb_params = defaults(&r->conf.sw.lb->info);
@@ -140,7 +139,6 @@ lab_rig_fini(struct lab_rig *r)
 	free((void *)e->rel_params);
 	free((void *)e->cc_params);
 	free((void *)e->lb_params);
-	free((void *)e->rel_dgram_params);
 	free((void *)r->conf.sw.lb_params);
 	for (uint32_t i = 0; i < r->conf.nb_workloads; i++)
 		free(r->workloads[i].own_params);

@@ -135,5 +135,4 @@ scenario_host_finish(struct conf_reader *r)
 	e->rel_params = conf_engine_params(s->engines, s->nb_engines, &e->rel->info);
 	e->cc_params = conf_engine_params(s->engines, s->nb_engines, &e->cc->info);
 	e->lb_params = conf_engine_params(s->engines, s->nb_engines, &e->lb->info);
-	e->rel_dgram_params = conf_engine_params(s->engines, s->nb_engines, &e->rel_dgram->info);
 }

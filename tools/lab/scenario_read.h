@@ -23,7 +23,7 @@ struct scenario_link {
 
 /** A section [workload NAME], of the workload with the same index. */
 struct scenario_workload {
-	uint32_t line, kind_line, verb_line, file_line;
+	uint32_t line, kind_line, file_line;
 	char file[CONF_LINE_MAX];
 };
 
@@ -34,7 +34,7 @@ struct conf {
 	uint32_t lab_line, topology_line, host_line, switch_line, port_line;
 	uint32_t queue_lines[QUEUES_NB];
 	uint32_t kind_line, rel_line, cc_line, lb_line;
-	uint32_t switch_lb_line, trim_line, lossless_line, int_line;
+	uint32_t trim_line, lossless_line, int_line;
 	uint32_t probe_lines[SCENARIO_PROBES_MAX];
 	enum plan_kind kind;
 	struct plan_params topology;

@@ -15,8 +15,7 @@
 #define MEMBER(name) offsetof(struct conf, name)
 
 static const struct conf_key switch_keys[] = {
-	{"lb", conf_read_engine, MEMBER(sw.lb), CONF_ENGINE_SWITCH_LB,
-         .line_offset = MEMBER(switch_lb_line)},
+	{"lb", conf_read_engine, MEMBER(sw.lb), CONF_ENGINE_SWITCH_LB},
 	{"trust", conf_read_trust, MEMBER(sw.trust)},
 	{"dscp_map", conf_read_class_map, MEMBER(sw.class_of_dscp), 63, .is_list = true},
 	{"pcp_map", conf_read_class_map, MEMBER(sw.class_of_pcp), 7, .is_list = true},

@@ -154,7 +154,7 @@ begin(uint64_t delay_ns)
 	cr_assert_eq(plan_create(&plan, PLAN_BACK_TO_BACK, &params, &key, why, sizeof(why)), 0);
 	pool = sim_pool_create(FRAME_BYTES);
 	cr_assert(pool);
-	cr_assert_eq(net_init(&net, &plan, pool), 0);
+	cr_assert_eq(net_init(&net, &plan), 0);
 	net.hooks = (struct net_hooks){
 		.rx = ignore_frame, .tx = ignore_frame, .turn = ignore_turn, .tap = tap};
 	for (uint32_t i = 0; i < NB_NODES; i++) {

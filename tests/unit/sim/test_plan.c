@@ -147,7 +147,7 @@ expect_ways(const struct plan *plan, int pod_width, int far_width)
 		uint32_t nb = walk(plan, topo, 0, to, &width);
 
 		cr_assert_eq(plan_nb_links(plan, 0, to), nb, "to h%u", to);
-		cr_assert_leq(nb, plan->nb_links_max_path);
+		cr_assert_leq(nb, plan_nb_links(plan, 0, last));
 		if (to < plan->hosts_per_leaf)
 			cr_assert_eq(width, 1, "to h%u", to);
 		else if (to < plan->hosts_per_pod)
@@ -155,7 +155,7 @@ expect_ways(const struct plan *plan, int pod_width, int far_width)
 		else
 			cr_assert_eq(width, far_width, "to h%u", to);
 	}
-	cr_assert_eq(walk(plan, topo, last, 0, &width), plan->nb_links_max_path);
+	cr_assert_eq(walk(plan, topo, last, 0, &width), plan_nb_links(plan, 0, last));
 	topo_destroy(topo);
 	free(map.links);
 	free(map.attachments);
@@ -166,7 +166,7 @@ Test(plan, each_kind_has_its_hosts_switches_links_and_ways)
 	static const struct {
 		enum plan_kind kind;
 		struct plan_params p; /* 0 = the default */
-		uint32_t nb_hosts, nb_switches, nb_links, nb_links_max_path;
+		uint32_t nb_hosts, nb_switches, nb_links, nb_links_far;
 		int pod_width, far_width;
 	} rows[] = {
 		{PLAN_DUMBBELL, {0}, 8, 2, 9, 3, 1, 0},
@@ -209,7 +209,8 @@ Test(plan, each_kind_has_its_hosts_switches_links_and_ways)
 		cr_expect_eq(plan.nb_hosts, rows[i].nb_hosts, "row %zu", i);
 		cr_expect_eq(plan.nb_switches, rows[i].nb_switches, "row %zu", i);
 		cr_expect_eq(plan.nb_links, rows[i].nb_links, "row %zu", i);
-		cr_expect_eq(plan.nb_links_max_path, rows[i].nb_links_max_path, "row %zu", i);
+		cr_expect_eq(plan_nb_links(&plan, 0, plan.nb_hosts - 1), rows[i].nb_links_far,
+		             "row %zu", i);
 		expect_ports_used_once(&plan);
 		expect_ways(&plan, rows[i].pod_width, rows[i].far_width);
 		plan_free(&plan);
@@ -224,7 +225,6 @@ Test(plan, back_to_back_is_a_link_and_nothing_else)
 	cr_expect_eq(plan.nb_hosts, 2);
 	cr_expect_eq(plan.nb_switches, 0);
 	cr_expect_eq(plan.nb_links, 1);
-	cr_expect_eq(plan.nb_links_max_path, 1);
 	expect_ports_used_once(&plan);
 	cr_expect_eq(plan_nb_links(&plan, 0, 1), 1);
 	cr_expect_eq(plan_host_link(&plan, 0), &plan.links[0]);
