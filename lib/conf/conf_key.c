@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <assert.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -61,7 +62,7 @@ conf_too_many(struct conf_reader *r, uint32_t max, const char *what)
 	r->too_many[i] = what;
 }
 
-/* Without memory the line is not known, which only messages miss. */
+/* What was said and what was not makes a difference, also to numbers: none may be forgotten. */
 static void
 keep_line(struct conf_reader *r, const void *params, const char *name)
 {
@@ -69,8 +70,10 @@ keep_line(struct conf_reader *r, const void *params, const char *name)
 		uint32_t size = r->said_size ? 2 * r->said_size : 64;
 		struct conf_said *said = realloc(r->said, size * sizeof(*said));
 
-		if (!said)
+		if (!said) {
+			conf_error(r, r->line, "%s", strerror(ENOMEM));
 			return;
+		}
 		r->said = said;
 		r->said_size = size;
 	}

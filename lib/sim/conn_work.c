@@ -65,7 +65,7 @@ post_next(struct conn *conn)
 	struct conn_msg *m = conn_msg_at(conn, conn->nb_posted);
 
 	if (!prepare(conn, m, bytes)) {
-		lab->is_short_of_memory = true;
+		lab_out_of_memory(lab);
 		return false;
 	}
 	m->is_last = bytes == left;

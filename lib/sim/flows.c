@@ -74,7 +74,7 @@ begin_flow(struct lab *lab, const struct flow_conf *conf)
 	struct conn *conn = make_room(lab) ? conn_for(lab, conf) : NULL;
 
 	if (!conn) {
-		lab->is_short_of_memory = lab->is_over = true;
+		lab_out_of_memory(lab);
 		return;
 	}
 	lab->flows[idx] = (struct flow){
@@ -106,7 +106,7 @@ begin(struct lab *lab, struct workload *w, uint64_t now_ps)
 {
 	lab->nb_begun++;
 	if (w->ops->begin(w, now_ps) != 0)
-		lab->is_short_of_memory = true;
+		lab_out_of_memory(lab);
 }
 
 static void
@@ -129,8 +129,7 @@ fire_timer(struct event *e, uint64_t now_ps)
 		begin_flow(lab, &t.flow);
 		break;
 	}
-	lab->is_over |=
-		lab->is_short_of_memory || (lab->conf.duration_ns == 0 && flows_are_done(lab));
+	lab->is_over |= lab->conf.duration_ns == 0 && flows_are_done(lab);
 }
 
 static void
@@ -140,7 +139,7 @@ arm(const struct lab_workload *lw, uint64_t at_ps, const struct lab_timer *what)
 	struct lab_timer *t = malloc(sizeof(*t));
 
 	if (!t) {
-		lab->is_short_of_memory = lab->is_over = true;
+		lab_out_of_memory(lab);
 		return;
 	}
 	*t = *what;

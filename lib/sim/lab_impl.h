@@ -200,6 +200,13 @@ struct lab {
 	struct result result;
 };
 
+/* Without memory a run is over; lab_run tells of it. */
+static inline void
+lab_out_of_memory(struct lab *lab)
+{
+	lab->is_short_of_memory = lab->is_over = true;
+}
+
 /* ---- lab_host.c ---- */
 int lab_hosts_create(struct lab *lab);
 void lab_hosts_destroy(struct lab *lab);

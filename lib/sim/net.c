@@ -211,9 +211,10 @@ alloc(struct net *net, size_t nb_ports)
 	net->links = aligned_alloc(64, net->nb_links * sizeof(*net->links));
 	net->outs = calloc(nb_ports, sizeof(*net->outs));
 	net->soonest_ps = calloc(net->nb_nodes, sizeof(*net->soonest_ps));
+	if (net->links) /* at once: net_fini looks at them whatever else there is */
+		memset(net->links, 0, net->nb_links * sizeof(*net->links));
 	if (!net->nodes || !net->links || !net->outs || !net->soonest_ps)
 		return -ENOMEM;
-	memset(net->links, 0, net->nb_links * sizeof(*net->links));
 	return events_init(&net->clock, EVENTS_MANY_LOG2);
 }
 

@@ -249,7 +249,7 @@ fire_sample(struct event *e, uint64_t now_ps)
 	struct lab *lab = container_of(e, struct lab, sample);
 
 	if (!make_room(lab)) {
-		lab->is_short_of_memory = lab->is_over = true;
+		lab_out_of_memory(lab);
 		return;
 	}
 	for (uint32_t i = 0; i < lab->conf.nb_probes; i++) {

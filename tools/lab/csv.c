@@ -115,8 +115,13 @@ int
 csv_write(const struct result *result, const struct summary *summary, const char *folder)
 {
 	struct row *row = malloc(sizeof(*row));
-	int err = row ? outfile_folder(folder) : -ENOMEM;
+	int err;
 
+	if (!row) {
+		log_error("cannot write into %s: out of memory", folder);
+		return -ENOMEM;
+	}
+	err = outfile_folder(folder);
 	if (!err)
 		err = write_summary(summary, folder);
 	for (const struct sheet *s = sheets; !err && s->name; s++)

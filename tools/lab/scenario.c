@@ -176,6 +176,13 @@ finish(struct conf_reader *r)
 		scenario_doubts(r);
 }
 
+static bool
+no_memory(struct conf_reader *r)
+{
+	conf_error(r, 0, "%s", strerror(ENOMEM));
+	return false;
+}
+
 /* Texts of the command line; false after an error line. */
 static bool
 read_overrides(struct conf_reader *r, const char *const *texts)
@@ -183,16 +190,20 @@ read_overrides(struct conf_reader *r, const char *const *texts)
 	while (texts && texts[r->nb_overrides])
 		r->nb_overrides++;
 	r->overrides = calloc(r->nb_overrides + 1, sizeof(*r->overrides));
-	for (uint32_t i = 0; r->overrides && i < r->nb_overrides; i++) {
+	if (!r->overrides)
+		return no_memory(r);
+	for (uint32_t i = 0; i < r->nb_overrides; i++) {
 		char *text = strdup(texts[i]);
 
-		if (text && conf_override_parse(&r->overrides[i], text, "lab"))
+		if (!text)
+			return no_memory(r);
+		if (conf_override_parse(&r->overrides[i], text, "lab"))
 			continue;
 		fprintf(r->errors, "command line: %s: [SECTION.]KEY=VALUE, please\n", texts[i]);
 		free(text);
 		return false;
 	}
-	return r->overrides != NULL;
+	return true;
 }
 
 static void
@@ -211,14 +222,16 @@ scenario_read_stream(FILE *stream, const char *path, const char *const *override
 	struct conf *c = calloc(1, sizeof(*c));
 	bool ok = false;
 
-	if (!s || !c)
+	if (!s || !c) {
+		no_memory(&r);
 		goto out;
+	}
 	c->s = s;
 	r.conf = c;
 	if (!read_overrides(&r, overrides))
 		goto out;
 	if (!defaults(c, path)) {
-		conf_error(&r, 0, "%s", strerror(ENOMEM));
+		no_memory(&r);
 		goto out;
 	}
 	r.engines = s->engines;

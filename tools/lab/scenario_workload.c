@@ -49,6 +49,7 @@ read_kind(struct conf_reader *r, const struct conf_key *key, void *obj, const ch
 	w->own_params = calloc(1, w->ops->params_size);
 	if (!w->own_params) {
 		conf_error(r, r->line, "%s", strerror(ENOMEM));
+		w->ops = NULL; /* as of a kind that is unknown: nothing looks at its numbers */
 		r->is_lost = true;
 		return;
 	}
