@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bind.h"
 #include "qp.h"
 #include "scenario.h"
 
@@ -83,15 +84,27 @@ switch_drops(const struct result *r)
 	return drops;
 }
 
+/* Whether packets overtook each other, on several paths, and a receiver dropped some for it. */
+static bool
+was_reordered(const struct lab_conf *conf, const struct result *r)
+{
+	uint64_t drops = 0;
+
+	for (uint32_t i = 0; i < r->plan->nb_hosts; i++)
+		drops += r->hosts[i].nic->drop[DROP_GAP];
+	return drops > 0 && conf->sw.lb != lb_find("ecmp", LB_SWITCH);
+}
+
 /*
- * Whether an answer may have been missed: frames were lost, or paused, or a timeout is shorter than
- * all of a swarm's bytes in one queue take, 100 ms or so.
+ * Whether an answer may have been missed: frames were lost, paused or out of order, or a timeout is
+ * shorter than all of a swarm's bytes in one queue take, 100 ms or so.
  */
 static bool
 may_want_answers(const struct lab_conf *conf, const struct result *r)
 {
-	return conf->host.timeout != 0 && (conf->host.timeout < SAFE_TIMEOUT || conf->faults ||
-	                                   conf->sw.lossless || switch_drops(r) > 0);
+	return conf->host.timeout != 0 &&
+	       (conf->host.timeout < SAFE_TIMEOUT || conf->faults || conf->sw.lossless ||
+	        switch_drops(r) > 0 || was_reordered(conf, r));
 }
 
 /* Why a QP failed, if there is no excuse; NULL = all is well. */

@@ -15,7 +15,7 @@
  * Beside the checkers of every run, these rules hold:
  * - the reader takes what was made up;
  * - QPs fail for want of answers, and for nothing else: nobody asks for what is not allowed; and
- *   answers are not wanted where nothing was lost or paused;
+ *   answers are not wanted where nothing was lost, paused or out of order;
  * - who has a timeout does not wait for ever: something gets on, or all work is done;
  * - virtual time goes on.
  */
