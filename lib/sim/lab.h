@@ -77,6 +77,15 @@ struct lab_conf {
  */
 int lab_probe_check(const struct plan *plan, const char *probe, char *why, size_t size);
 
+/**
+ * Ports of a switch of a run as they will be: what all have, and rate and delay of their links.
+ *
+ * @param sw          of the plan's switches, from 0 on.
+ * @param[out] ports  as many as it has.
+ */
+void lab_switch_ports(const struct lab_conf *conf, uint32_t sw,
+                      struct switch_port_params ports[PLAN_PORTS_MAX]);
+
 struct lab;
 
 /** @return NULL without memory. */

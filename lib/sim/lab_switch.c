@@ -141,6 +141,28 @@ lab_reroute(struct lab *lab, uint32_t link, bool is_up)
 
 /* ---- switches ---- */
 
+void
+lab_switch_ports(const struct lab_conf *conf, uint32_t sw,
+                 struct switch_port_params ports[PLAN_PORTS_MAX])
+{
+	const struct plan *plan = conf->plan;
+
+	for (uint32_t i = 0; i < plan->nb_links; i++) {
+		const struct plan_link *l = &plan->links[i];
+
+		for (int e = 0; e < 2; e++) {
+			struct switch_port_params *port = &ports[l->end[e].port];
+
+			if (l->end[e].node != plan->nb_hosts + sw)
+				continue;
+			*port = conf->port;
+			port->rate_bps = l->rate_bps;
+			port->delay_ns = l->delay_ns;
+			port->floods = false; /* everybody knows everybody: lab_host.c */
+		}
+	}
+}
+
 static int
 create_switch(struct lab *lab, uint32_t idx)
 {
@@ -158,18 +180,7 @@ create_switch(struct lab *lab, uint32_t idx)
 	conf.id = (uint16_t)(idx + 1);
 	conf.mac[0] = 2;
 	put_be32(conf.mac + 2, node->idx);
-	for (uint16_t i = 0; i < conf.nb_ports; i++) {
-		ports[i] = lab->conf.port;
-		ports[i].floods = false;
-	}
-	for (uint32_t i = 0; i < plan->nb_links; i++) {
-		for (int e = 0; e < 2; e++) {
-			const struct plan_end *end = &plan->links[i].end[e];
-
-			if (end->node == node->idx)
-				ports[end->port].rate_bps = plan->links[i].rate_bps;
-		}
-	}
+	lab_switch_ports(&lab->conf, idx, ports);
 	s->sw = switch_create(&conf, lab->pool);
 	s->ports = calloc(conf.nb_ports, sizeof(*s->ports));
 	if (!s->sw || !s->ports)

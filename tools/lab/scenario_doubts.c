@@ -134,7 +134,7 @@ scenario_doubts(struct conf_reader *r)
 	if (c->s->plan.nb_switches > 0)
 		tell_limits(r);
 	for (uint32_t i = 0; c->sw.lossless && i < c->s->plan.nb_switches; i++) {
-		scenario_switch_ports(c->s, i, ports);
+		lab_switch_ports(&c->s->conf, i, ports);
 		told_headroom = told_headroom || tell_headroom(r, i, ports);
 		told_marks = told_marks || tell_marks(r, i, ports);
 		if (told_headroom && told_marks)

@@ -78,9 +78,6 @@ void scenario_workload_free(struct workload *w);
 /** If nothing is wrong: what is hardly meant. */
 void scenario_doubts(struct conf_reader *r);
 
-/** The ports of a switch, as lab_create will have them. */
-void scenario_switch_ports(const struct scenario *s, uint32_t sw,
-                           struct switch_port_params ports[PLAN_PORTS_MAX]);
 /** What the fabric offers: enum engine_trait. */
 uint32_t scenario_traits(const struct scenario *s);
 /** The line of a queue's number, or of what it is from. */

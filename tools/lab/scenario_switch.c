@@ -142,27 +142,6 @@ scenario_traits(const struct scenario *s)
 	return traits;
 }
 
-void
-scenario_switch_ports(const struct scenario *s, uint32_t sw,
-                      struct switch_port_params ports[PLAN_PORTS_MAX])
-{
-	const struct plan *plan = &s->plan;
-
-	for (uint32_t i = 0; i < plan->nb_links; i++) {
-		const struct plan_link *l = &plan->links[i];
-
-		for (int e = 0; e < 2; e++) {
-			struct switch_port_params *port = &ports[l->end[e].port];
-
-			if (l->end[e].node != plan->nb_hosts + sw)
-				continue;
-			*port = s->conf.port;
-			port->rate_bps = l->rate_bps;
-			port->delay_ns = l->delay_ns;
-		}
-	}
-}
-
 uint32_t
 scenario_queue_line(const struct conf_reader *r, uint32_t queue, const char *key)
 {
@@ -283,7 +262,7 @@ check_switch(struct conf_reader *r, uint32_t sw)
 
 	fabric.nb_ports = r->conf->s->plan.switches[sw].nb_ports;
 	fabric.ports = ports;
-	scenario_switch_ports(r->conf->s, sw, ports);
+	lab_switch_ports(&r->conf->s->conf, sw, ports);
 	n = switch_conf_check(&fabric, mistakes);
 	for (uint32_t i = 0; i < n; i++)
 		if (!is_again(r->conf, mistakes, i))
