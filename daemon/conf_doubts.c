@@ -55,35 +55,31 @@ check_headroom(struct conf_reader *r, const struct conf_switch *sw)
 static void
 check_marks(struct conf_reader *r, const struct conf_switch *sw, const struct switch_conf *fabric)
 {
-	uint64_t shared = fabric->params.buffer_bytes - switch_reserved_bytes(fabric);
-	uint32_t nb_lossless = (uint32_t)__builtin_popcount(fabric->lossless), beta_dt = 1;
-
-	for (uint32_t p = 0; p < sw->nb_ports; p++)
-		if (fabric->ports[p].beta_dt > beta_dt)
-			beta_dt = fabric->ports[p].beta_dt;
 	for (uint8_t i = 0; i < QUEUES_NB; i++) {
 		const struct switch_queue *q = &fabric->queues[i];
-		uint64_t begin, end;
+		uint64_t from_bytes;
 
-		if (!(fabric->lossless >> i & 1) || q->kmax_bytes == 0)
-			continue;
-		begin = mark_before_pause_bytes(shared, sw->nb_ports, nb_lossless, beta_dt);
-		end = pause_reach_bytes(shared, q->reserve_bytes, sw->nb_ports, beta_dt);
-		if (q->kmin_bytes > begin)
+		switch (mark_doubt(fabric, i, &from_bytes)) {
+		case MARKS_FIRST:
+			break;
+		case MARKS_LATE:
 			conf_warning(
 				r, conf_queue_line(r, sw, i, "ecn_kmin"),
 				"[switch %s]: queue %u marks above ecn_kmin = %" PRIu64
 				", and its senders may be paused from %" PRIu64
 				" bytes on: for marks to come first, ecn_kmin must be lower, the "
 				"buffer larger or beta_dt smaller",
-				sw->name, i, q->kmin_bytes, begin);
-		else if (q->kmax_bytes > end)
+				sw->name, i, q->kmin_bytes, from_bytes);
+			break;
+		case MARKS_IN_PART:
 			conf_warning(r, conf_queue_line(r, sw, i, "ecn_kmax"),
 			             "[switch %s]: queue %u never reaches ecn_kmax = %" PRIu64
 			             ": all its senders are paused at %" PRIu64
 			             " bytes; a lower ecn_kmax, a larger buffer or a smaller "
 			             "beta_dt, please",
-			             sw->name, i, q->kmax_bytes, end);
+			             sw->name, i, q->kmax_bytes, from_bytes);
+			break;
+		}
 	}
 }
 

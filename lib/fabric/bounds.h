@@ -56,4 +56,22 @@ uint64_t mark_before_pause_bytes(uint64_t shared_bytes, uint32_t nb_ports, uint3
 uint64_t pause_reach_bytes(uint64_t shared_bytes, uint64_t reserve_bytes, uint32_t nb_ports,
                            uint32_t beta_dt);
 
+struct switch_conf;
+
+/** What may be wrong with the marks of a lossless class. */
+enum mark_doubt {
+	MARKS_FIRST,   /**< nothing */
+	MARKS_LATE,    /**< senders may be paused before the queue has marked */
+	MARKS_IN_PART, /**< all senders are paused before it has marked all */
+};
+
+/**
+ * Whether a queue marks before its senders are paused; MARKS_FIRST for one that never marks or
+ * whose class is lossy.
+ *
+ * @param conf             switch_conf_check found nothing wrong with it.
+ * @param[out] from_bytes  length from which on they may be, or all are, paused; 0 if no doubt.
+ */
+enum mark_doubt mark_doubt(const struct switch_conf *conf, uint32_t queue, uint64_t *from_bytes);
+
 #endif

@@ -41,41 +41,35 @@ tell_headroom(struct conf_reader *r, uint32_t sw, const struct switch_port_param
 static bool
 tell_marks(struct conf_reader *r, uint32_t sw, const struct switch_port_params *ports)
 {
-	const struct conf *c = r->conf;
-	const struct plan_switch *p = &c->s->plan.switches[sw];
-	const uint32_t nb_lossless = (uint32_t)__builtin_popcount(c->sw.lossless);
-	struct switch_conf fabric = c->sw;
-	uint64_t shared;
+	const struct plan_switch *p = &r->conf->s->plan.switches[sw];
+	struct switch_conf fabric = r->conf->sw;
 
 	fabric.nb_ports = p->nb_ports;
 	fabric.ports = ports;
-	shared = fabric.params.buffer_bytes - switch_reserved_bytes(&fabric);
 	for (uint32_t i = 0; i < QUEUES_NB; i++) {
 		const struct switch_queue *q = &fabric.queues[i];
-		uint64_t begin =
-			mark_before_pause_bytes(shared, p->nb_ports, nb_lossless, c->port.beta_dt);
-		uint64_t end =
-			pause_reach_bytes(shared, q->reserve_bytes, p->nb_ports, c->port.beta_dt);
+		uint64_t from_bytes;
 
-		if (!(fabric.lossless >> i & 1) || q->kmax_bytes == 0)
-			continue;
-		if (q->kmin_bytes > begin)
+		switch (mark_doubt(&fabric, i, &from_bytes)) {
+		case MARKS_FIRST:
+			break;
+		case MARKS_LATE:
 			conf_warning(r, scenario_queue_line(r, i, "ecn_kmin"),
 			             "queue %u marks above ecn_kmin = %" PRIu64
 			             ", and at %s its senders may be paused from %" PRIu64
 			             " bytes on: for marks to come first, ecn_kmin must be lower, "
 			             "the buffer larger or beta_dt smaller",
-			             i, q->kmin_bytes, p->name, begin);
-		else if (q->kmax_bytes > end)
+			             i, q->kmin_bytes, p->name, from_bytes);
+			return true;
+		case MARKS_IN_PART:
 			conf_warning(r, scenario_queue_line(r, i, "ecn_kmax"),
 			             "queue %u never reaches ecn_kmax = %" PRIu64
 			             ": at %s all its senders are paused at %" PRIu64
 			             " bytes; a lower ecn_kmax, a larger buffer or a smaller "
 			             "beta_dt, please",
-			             i, q->kmax_bytes, p->name, end);
-		else
-			continue;
-		return true;
+			             i, q->kmax_bytes, p->name, from_bytes);
+			return true;
+		}
 	}
 	return false;
 }

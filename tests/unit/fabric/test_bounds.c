@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "bounds.h"
+#include "switch.h"
 
 Test(bounds, the_weight_of_headers_is_that_of_the_paper)
 {
@@ -56,4 +57,34 @@ Test(bounds, pauses_end_the_growth_of_a_queue)
 	cr_expect_eq(pause_reach_bytes(82000000, 0, 129, 8) / 128, 602941);
 	cr_expect_eq(pause_reach_bytes(900000, 4096, 2, 8), 104096);
 	cr_expect_eq(pause_reach_bytes(900000, 4096, 1, 8), 0);
+}
+
+Test(bounds, marks_of_a_lossless_class_are_doubted_where_pauses_come_before)
+{
+	static const struct {
+		uint64_t kmin_bytes, kmax_bytes;
+		uint8_t lossless;
+		enum mark_doubt want;
+		uint64_t from_bytes;
+	} rows[] = {
+		{50000, 100000, 1, MARKS_FIRST, 0},
+		{50001, 100000, 1, MARKS_LATE, 50000},
+		{50000, 100001, 1, MARKS_IN_PART, 100000},
+		{50001, 100001, 0, MARKS_FIRST, 0}, /* lossy */
+		{0, 0, 1, MARKS_FIRST, 0},          /* never marks */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		/* The largest divisor counts. */
+		struct switch_port_params ports[] = {{.beta_dt = 8}, {.beta_dt = 2}};
+		struct switch_conf conf = {.nb_ports = 2, .ports = ports};
+		uint64_t from_bytes = 1;
+
+		conf.params.buffer_bytes = 900000;
+		conf.lossless = rows[i].lossless;
+		conf.queues[0].kmin_bytes = rows[i].kmin_bytes;
+		conf.queues[0].kmax_bytes = rows[i].kmax_bytes;
+		cr_expect_eq(mark_doubt(&conf, 0, &from_bytes), rows[i].want, "row %zu", i);
+		cr_expect_eq(from_bytes, rows[i].from_bytes, "row %zu", i);
+	}
 }
