@@ -25,7 +25,7 @@ struct progress {
 	bool is_shown;    /**< there is a bar to erase */
 };
 
-/** Clock of the wall for the calls below. */
+/** Clock of the wall, ns from some time on: for the calls below, and all else that lasts. */
 uint64_t progress_clock_ns(void);
 
 /** Begin; out is where it is shown, stderr as a rule. */

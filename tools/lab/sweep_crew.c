@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "progress.h"
 #include "sweep_row.h"
 #include "units.h"
 
@@ -32,15 +32,6 @@ on_signal(int number)
 {
 	if (number != SIGCHLD)
 		crew_is_told_to_stop = number;
-}
-
-static uint64_t
-now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 int
@@ -169,7 +160,7 @@ crew_start(struct crew *crew, uint32_t cell, char *const *overrides)
 	if (err)
 		return err;
 	*c = (struct crew_child){.cell = cell, .row_fd = row[0], .said_fd = said[0]};
-	c->deadline_ns = crew->timeout_ns ? now_ns() + crew->timeout_ns : UINT64_MAX;
+	c->deadline_ns = crew->timeout_ns ? progress_clock_ns() + crew->timeout_ns : UINT64_MAX;
 	c->row = malloc(ROW_TEXT_MAX);
 	/* What is not written yet would be written twice. */
 	fflush(NULL);
@@ -300,7 +291,7 @@ finish(struct crew *crew, struct crew_child *c, int status)
 static struct crew_child *
 collect(struct crew *crew, int *status)
 {
-	uint64_t now = now_ns();
+	uint64_t now = progress_clock_ns();
 
 	for (uint32_t i = 0; i < crew->nb_jobs; i++) {
 		struct crew_child *c = &crew->children[i];
@@ -323,7 +314,7 @@ static void
 wait_for_children(struct crew *crew, uint64_t until_ns)
 {
 	struct pollfd fds[2 * CREW_MAX];
-	uint64_t now = now_ns(), left;
+	uint64_t now = progress_clock_ns(), left;
 	nfds_t nb = 0;
 
 	for (uint32_t i = 0; i < crew->nb_jobs; i++) {
@@ -352,7 +343,7 @@ wait_for_children(struct crew *crew, uint64_t until_ns)
 int
 crew_wait(struct crew *crew, uint32_t ms, char **row)
 {
-	uint64_t until_ns = now_ns() + ms * UINT64_C(1000000);
+	uint64_t until_ns = progress_clock_ns() + ms * UINT64_C(1000000);
 	struct crew_child *c;
 	int status;
 
@@ -362,7 +353,7 @@ crew_wait(struct crew *crew, uint32_t ms, char **row)
 			*row = finish(crew, c, status);
 			return *row ? 0 : -ENOMEM;
 		}
-		if (now_ns() >= until_ns)
+		if (progress_clock_ns() >= until_ns)
 			break;
 	}
 	return 0;

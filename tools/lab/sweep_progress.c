@@ -3,19 +3,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "progress.h"
+
 #define SECOND UINT64_C(1000000000)
-
-static uint64_t
-now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
-}
 
 /* "1h02m", "2m03s", "4s". */
 static const char *
@@ -39,7 +31,7 @@ sweep_progress_begin(struct sweep_progress *p, const struct journal *journal, bo
 		.is_quiet = is_quiet,
 		.is_terminal = isatty(STDERR_FILENO),
 		.nb_before = journal->nb_done,
-		.begin_ns = now_ns(),
+		.begin_ns = progress_clock_ns(),
 	};
 	p->told_ns = p->begin_ns;
 }
@@ -47,7 +39,7 @@ sweep_progress_begin(struct sweep_progress *p, const struct journal *journal, bo
 void
 sweep_progress_tell(struct sweep_progress *p, const struct journal *journal, uint32_t nb_running)
 {
-	uint64_t now = now_ns(), spent = now - p->begin_ns;
+	uint64_t now = progress_clock_ns(), spent = now - p->begin_ns;
 	uint32_t nb_new = journal->nb_done - p->nb_before;
 	uint32_t nb_left = journal->nb_mine - journal->nb_done;
 	char text[24];
