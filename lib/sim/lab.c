@@ -49,8 +49,12 @@ create_faults(struct lab *lab)
 static void
 fire_stop(struct event *e, uint64_t now_ps)
 {
-	(void)now_ps;
-	container_of(e, struct lab, stop)->is_over = true;
+	struct lab *lab = container_of(e, struct lab, stop);
+
+	if (lab->sample.is_armed && lab->sample.at_ps == now_ps)
+		event_arm(&lab->net.clock, e, now_ps); /* the last sample first */
+	else
+		lab->is_over = true;
 }
 
 static int

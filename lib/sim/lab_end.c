@@ -1,13 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lab_impl.h"
+#include "pause.h"
 
 /* How a run comes to its end. */
 
 /* ---- silence ---- */
 
+/* Longest that one link keeps a frame beside its own time: its delay, its faults, a pause. */
+static uint64_t
+keep_ps(const struct lab *lab)
+{
+	uint64_t most_ns = 0;
+
+	for (uint32_t i = 0; i < lab->net.nb_links; i++) {
+		const struct plan_link *link = &lab->conf.plan->links[i];
+		uint64_t ns = link->delay_ns + pause_quanta_ns(UINT16_MAX, link->rate_bps);
+
+		if (lab->conf.faults) {
+			const struct fault_dir *tx = &lab->conf.faults[i].tx;
+			const struct fault_dir *rx = &lab->conf.faults[i].rx;
+
+			ns += tx->delay_ns + tx->jitter_ns + tx->reorder_ns;
+			ns += rx->delay_ns + rx->jitter_ns + rx->reorder_ns;
+		}
+		most_ns = ns > most_ns ? ns : most_ns;
+	}
+	return most_ns * PS_PER_NS;
+}
+
 /*
  * Frames may be waited for as long as a QP's timer runs, and then nothing may follow for a while:
- * 16 timeouts, at least a second. Our choice.
+ * 16 timeouts, at least a second, and as long as a link keeps a frame. Our choice.
  */
 #define STALL_MIN_PS PS_PER_S
 #define STALL_TIMEOUTS 16
@@ -18,13 +41,18 @@ stall_ps(const struct lab *lab)
 	uint64_t timeout_ps = UINT64_C(4096) * PS_PER_NS << lab->conf.host.timeout;
 	uint64_t stall_ps = lab->conf.host.timeout ? STALL_TIMEOUTS * timeout_ps : 0;
 
-	return stall_ps > STALL_MIN_PS ? stall_ps : STALL_MIN_PS;
+	return keep_ps(lab) + (stall_ps > STALL_MIN_PS ? stall_ps : STALL_MIN_PS);
 }
 
+/* Pauses do not count: where nothing goes on they are repeated for ever. */
 static uint64_t
 sum_sent(const struct lab *lab)
 {
 	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < lab->conf.plan->nb_switches; i++)
+		for (uint16_t port = 0; port < lab->conf.plan->switches[i].nb_ports; port++)
+			sum -= lab->switches[i].ports[port]->tx_pause_frames;
 
 	for (uint32_t i = 0; i < lab->net.nb_links; i++)
 		sum += lab->net.links[i][0].link.nb_pkts + lab->net.links[i][1].link.nb_pkts;

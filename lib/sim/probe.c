@@ -232,6 +232,8 @@ make_room(struct lab *lab)
 
 	if (lab->nb_samples < lab->series_max)
 		return true;
+	if (max <= lab->series_max)
+		return false; /* of 2^31 samples */
 	for (uint32_t i = 0; i < lab->conf.nb_probes; i++) {
 		double *values = realloc(lab->series[i].values, max * sizeof(*values));
 
