@@ -38,6 +38,9 @@ is_before(const struct event *a, const struct event *b)
 	return a->at_ps != b->at_ps ? a->at_ps < b->at_ps : a->order < b->order;
 }
 
+/* Orders below are ranks. */
+#define RANKS (UINT64_C(1) << 32)
+
 /* Most come behind all others of their bucket. */
 static void
 insert(struct events *q, struct event *e)
@@ -96,8 +99,8 @@ take_first(struct events *q, struct event *e)
 	q->used[(q->at & q->mask) / 64] &= ~(UINT64_C(1) << (q->at & 63));
 }
 
-void
-event_arm(struct events *q, struct event *e, uint64_t at_ps)
+static void
+arm(struct events *q, struct event *e, uint64_t at_ps, uint64_t order)
 {
 	assert(at_ps >= q->now_ps);
 	assert(e->fire);
@@ -107,10 +110,22 @@ event_arm(struct events *q, struct event *e, uint64_t at_ps)
 		q->nb_pending++;
 	e->is_armed = true;
 	e->at_ps = at_ps;
-	e->order = q->nb_armed++;
+	e->order = order;
 	if (q->soonest_ps && at_ps < *q->soonest_ps)
 		*q->soonest_ps = at_ps;
 	insert(q, e);
+}
+
+void
+event_arm(struct events *q, struct event *e, uint64_t at_ps)
+{
+	arm(q, e, at_ps, RANKS + q->nb_armed++);
+}
+
+void
+event_arm_ranked(struct events *q, struct event *e, uint64_t at_ps, uint32_t rank)
+{
+	arm(q, e, at_ps, rank);
 }
 
 void

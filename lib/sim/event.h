@@ -10,7 +10,8 @@
 /**
  * @file
  * The virtual clock: events that fire in the order of their times, and those of one time in the
- * order in which they were armed. Arming, cancelling and firing take constant time on average.
+ * order in which they were armed, but for those with a rank, which come before them. Arming,
+ * cancelling and firing take constant time on average.
  *
  * A calendar queue: a ring of buckets of time, each a sorted list; an event of a later year waits
  * behind those of this one in its bucket. The width of a bucket follows how dense events are. A bit
@@ -27,7 +28,7 @@
 struct event {
 	struct event *next, *prev; /**< in its bucket */
 	uint64_t at_ps;            /**< good while armed */
-	uint64_t order;            /**< of arming */
+	uint64_t order;            /**< of arming, or its rank */
 	/** It is not armed any more, and may be armed again. */
 	void (*fire)(struct event *e, uint64_t now_ps);
 	bool is_armed;
@@ -40,7 +41,7 @@ struct event_bucket {
 struct events {
 	uint64_t now_ps; /**< of the event that fires, or fired last */
 	uint64_t nb_fired;
-	uint64_t nb_armed; /**< free running: the next order */
+	uint64_t nb_armed; /**< free running: the next order is behind all ranks by this */
 	uint64_t at;       /**< number of the present bucket since time 0; none before is used */
 	uint32_t nb_pending;
 	uint32_t width_shift; /**< a bucket is 2^this ps */
@@ -68,6 +69,11 @@ void events_fini(struct events *q);
 
 /** Let it fire at this time, not before now; armed or not. fire is set. */
 void event_arm(struct events *q, struct event *e, uint64_t at_ps);
+/**
+ * The same, with a rank among those of its time: for events whose order of arming is nobody's
+ * choice. Of one time, ranks are different.
+ */
+void event_arm_ranked(struct events *q, struct event *e, uint64_t at_ps, uint32_t rank);
 /** Let it not; armed or not. */
 void event_cancel(struct events *q, struct event *e);
 

@@ -161,8 +161,8 @@ free_timers(struct lab *lab)
 }
 
 /*
- * What one host's application asks of another reaches it with the end of the window, as soon as a
- * message would.
+ * What one host's application asks of another reaches it when the shortest link has carried it, as
+ * soon as a message would.
  */
 static void
 start(void *arg, const struct flow_conf *asked)
@@ -183,7 +183,7 @@ start(void *arg, const struct flow_conf *asked)
 	if (is_at_home(lab, &conf))
 		begin_flow(lab, &conf);
 	else
-		arm(lw, lab->net.window_end_ps,
+		arm(lw, net_now_ps(&lab->net) + lab->net.lookahead_ps,
 		    &(struct lab_timer){.kind = LAB_TIMER_FLOW, .flow = conf});
 }
 
@@ -228,12 +228,14 @@ flow_ended(struct lab *lab, uint32_t idx, enum flow_status status, uint8_t why, 
 	flow = *f;
 	lab->nb_ended++;
 	w->nb_ended++;
+	if (now_ps > lab->workloads[w->index].last_end_ps)
+		lab->workloads[w->index].last_end_ps = now_ps;
 	result->nb_done += status == FLOW_DONE;
 	result->nb_failed += status == FLOW_FAILED;
 	if (w->ops->on_end && !lab->is_over)
 		w->ops->on_end(w, &flow, now_ps);
 	if (w->is_finite_done && w->nb_ended == w->nb_started)
-		result->done_ps = now_ps;
+		result->done_ps = lab->workloads[w->index].last_end_ps;
 	lab->is_over |= lab->conf.duration_ns == 0 && flows_are_done(lab);
 }
 
@@ -258,9 +260,13 @@ at(void *arg, uint64_t at_ps, uint64_t tag)
 {
 	const struct lab_workload *lw = arg;
 	const struct net *net = &lw->lab->net;
+	uint64_t heard_ps = net_now_ps(net), soonest_ps;
 
-	if (net->running && at_ps < net->window_end_ps)
-		at_ps = net->window_end_ps;
+	if (lw->last_end_ps > heard_ps)
+		heard_ps = lw->last_end_ps; /* of a host whose turn in this window was before */
+	soonest_ps = heard_ps + net->lookahead_ps;
+	if (net->running && at_ps < soonest_ps)
+		at_ps = soonest_ps;
 	arm(lw, at_ps, &(struct lab_timer){.kind = LAB_TIMER_TELL, .tag = tag});
 }
 
@@ -270,7 +276,7 @@ prepare(struct lab *lab, uint32_t i)
 	struct workload *w = &lab->conf.workloads[i];
 	uint64_t seed = lab->conf.seed ^ (uint64_t)(i + 1) << 56;
 
-	lab->workloads[i] = (struct lab_workload){lab, w};
+	lab->workloads[i] = (struct lab_workload){.lab = lab, .workload = w};
 	w->index = i;
 	w->env = (struct workload_env){
 		.nb_hosts = lab->net.nb_hosts,

@@ -136,6 +136,7 @@ struct flow_links {
 struct lab_workload {
 	struct lab *lab;
 	struct workload *workload;
+	uint64_t last_end_ps; /* of its flows; within a window they do not end in order of time */
 };
 
 /* What a workload has asked to be told at a time. */

@@ -65,7 +65,8 @@ fire_arrival(struct event *e, uint64_t now_ps)
 	if (link->flight.head) {
 		__builtin_prefetch(link->flight.head->next);
 		__builtin_prefetch(link->flight.head->data);
-		event_arm(link->clock, &link->arrival, link->flight.head->due_ps);
+		event_arm_ranked(link->clock, &link->arrival, link->flight.head->due_ps,
+		                 link->rank);
 	}
 	if (link->faults)
 		suffer(link, p, now_ps);
@@ -118,7 +119,7 @@ sim_link_send(struct sim_link *link, struct pkt *p, uint64_t now_ps)
 	}
 	p->due_ps = link->free_ps + link->delay_ps;
 	if (!link->flight.head)
-		event_arm(link->clock, &link->arrival, p->due_ps);
+		event_arm_ranked(link->clock, &link->arrival, p->due_ps, link->rank);
 	pkt_queue_push(&link->flight, p);
 }
 

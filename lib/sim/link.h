@@ -32,7 +32,9 @@ struct sim_link {
 	struct pkt_queue flight; /**< by due_ps */
 	/** The frame is there, and the callee's. */
 	void (*deliver)(struct sim_link *link, struct pkt *p, uint64_t now_ps);
-	uint8_t way; /**< 0 = from end[0] */
+	uint32_t rank; /**< of arrivals at one time at one node, which nodes' turns must not decide
+	                */
+	uint8_t way;   /**< 0 = from end[0] */
 	bool is_up;
 	/* its begin */
 	uint32_t free_frac;   /**< of free_ps, in 2^-20 ps */

@@ -174,6 +174,7 @@ init_link(struct net *net, uint32_t i, const struct plan_link *link)
 		way->link.clock = &net->nodes[to->node].events;
 		way->link.deliver = deliver;
 		way->link.way = (uint8_t)w;
+		way->link.rank = to->port;
 		sim_link_init(&way->link, link->rate_bps, link->delay_ns * PS_PER_NS);
 		way->free.fire = fire_free;
 		way->from = &net->nodes[from->node];

@@ -75,6 +75,7 @@ struct rounds_params {
 struct rounds {
 	void (*round)(struct workload *w); /**< begins its flows */
 	uint64_t begun_ps;
+	uint64_t last_ps; /**< latest end of a flow: they are told as hosts run, not as time does */
 	uint32_t nb_begun;
 	uint64_t nb_running; /**< flows of this round, and 1 while it begins */
 	bool has_failed;     /**< a flow did: this round is the last, and never complete */

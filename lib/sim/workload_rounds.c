@@ -15,19 +15,19 @@ is_last(const struct workload *w, uint64_t next_ps)
 
 /** All flows of a round have ended. */
 static void
-round_over(struct workload *w, uint64_t now_ps)
+round_over(struct workload *w)
 {
 	const struct rounds_params *p = w->own_params;
 	const struct rounds *r = w->state;
 	uint64_t next_ps = r->begun_ps + p->interval_ns * PS_PER_NS;
 
-	if (next_ps < now_ps)
-		next_ps = now_ps;
+	if (next_ps < r->last_ps)
+		next_ps = r->last_ps;
 	if (!r->has_failed)
 		w->nb_rounds++;
 	if (is_last(w, next_ps)) {
 		w->is_finite_done = true;
-		w->done_ps = r->has_failed ? 0 : now_ps;
+		w->done_ps = r->has_failed ? 0 : r->last_ps;
 	} else {
 		/* Also if that is now: nobody expects a flow to begin while another ends. */
 		w->env.at(w->env.arg, next_ps, 0);
@@ -40,8 +40,10 @@ let_go(struct workload *w, uint64_t now_ps)
 	struct rounds *r = w->state;
 
 	assert(r->nb_running > 0);
+	if (now_ps > r->last_ps)
+		r->last_ps = now_ps;
 	if (--r->nb_running == 0)
-		round_over(w, now_ps);
+		round_over(w);
 }
 
 void

@@ -322,3 +322,33 @@ Test(event, one_that_is_cancelled_never_fires_and_may_be_armed_again)
 	step_all();
 	expect_order(want, 2);
 }
+
+/* ---- ranks ---- */
+
+static uint32_t fired[4], nb_seen;
+
+static void
+see(struct event *e, uint64_t now_ps)
+{
+	(void)now_ps;
+	fired[nb_seen++] = (uint32_t)(container_of(e, struct item, event) - items);
+}
+
+Test(event, of_one_time_those_with_a_rank_come_first_by_it)
+{
+	struct events q = {0};
+
+	cr_assert_eq(events_init(&q, EVENTS_FEW_LOG2), 0);
+	for (int i = 0; i < 4; i++)
+		items[i].event.fire = see;
+	event_arm(&q, &items[0].event, 1000);
+	event_arm_ranked(&q, &items[1].event, 1000, 7);
+	event_arm(&q, &items[2].event, 1000);
+	event_arm_ranked(&q, &items[3].event, 1000, UINT32_MAX);
+	event_arm_ranked(&q, &items[0].event, 1000, 0);
+	while (events_step(&q, 1000))
+		;
+	cr_assert_eq(nb_seen, 4);
+	cr_expect(fired[0] == 0 && fired[1] == 1 && fired[2] == 3 && fired[3] == 2);
+	events_fini(&q);
+}
