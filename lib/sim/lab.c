@@ -114,6 +114,42 @@ lab_destroy(struct lab *lab)
 	free(lab);
 }
 
+/* ---- links ---- */
+
+/* Of frames under way at the end, what is behind it does not count. */
+static uint64_t
+busy_until(const struct sim_link *link, uint64_t end_ps)
+{
+	return link->busy_ps - (link->free_ps > end_ps ? link->free_ps - end_ps : 0);
+}
+
+/* The time that links were taken is that until the end; all else goes on while the run drains. */
+static void
+sum_links(struct lab *lab)
+{
+	uint64_t now_ps = lab_now_ps(lab);
+
+	for (uint32_t i = 0; i < lab->net.nb_links; i++) {
+		const struct fault_stats *f = link_fault_stats(&lab->net.links[i][0].link);
+
+		for (int w = 0; w < 2; w++) {
+			const struct sim_link *link = &lab->net.links[i][w].link;
+			struct link_result *r = &lab->link_results[i][w];
+			const uint64_t *hits = !f ? NULL : w == 0 ? f->tx : f->rx;
+			uint64_t busy_ps = lab->end_ps ? r->busy_ps : busy_until(link, now_ps);
+
+			*r = (struct link_result){link->nb_pkts, link->nb_bytes, busy_ps};
+			if (!hits)
+				continue;
+			r->lost_pkts = hits[FAULT_LOSS] + hits[FAULT_BURST] + hits[FAULT_PATTERN] +
+			               hits[FAULT_QPN] + hits[FAULT_NO_TRIM] + hits[FAULT_DOWN];
+			r->doubled_pkts = hits[FAULT_DUPLICATE];
+			if (w == 0)
+				r->faults = *f;
+		}
+	}
+}
+
 /* ---- loop ---- */
 
 bool
@@ -127,6 +163,7 @@ lab_run(struct lab *lab, uint64_t nb_events)
 		lab->is_over |= !net_step(&lab->net);
 	if (!lab->is_over)
 		return true;
+	sum_links(lab);
 	lab->end_ps = lab_now_ps(lab);
 	if (lab->is_short_of_memory)
 		watch_violated(lab, NULL, "there is memory for all",
@@ -182,30 +219,6 @@ lab_set_tap(struct lab *lab, const struct lab_tap *t)
 }
 
 /* ---- result ---- */
-
-static void
-sum_links(struct lab *lab)
-{
-	for (uint32_t i = 0; i < lab->net.nb_links; i++) {
-		const struct fault_stats *f = link_fault_stats(&lab->net.links[i][0].link);
-
-		for (int w = 0; w < 2; w++) {
-			struct link_result *r = &lab->link_results[i][w];
-			const uint64_t *hits = !f ? NULL : w == 0 ? f->tx : f->rx;
-
-			const struct sim_link *link = &lab->net.links[i][w].link;
-
-			*r = (struct link_result){link->nb_pkts, link->nb_bytes, link->busy_ps};
-			if (!hits)
-				continue;
-			r->lost_pkts = hits[FAULT_LOSS] + hits[FAULT_BURST] + hits[FAULT_PATTERN] +
-			               hits[FAULT_QPN] + hits[FAULT_NO_TRIM] + hits[FAULT_DOWN];
-			r->doubled_pkts = hits[FAULT_DUPLICATE];
-			if (w == 0)
-				r->faults = *f;
-		}
-	}
-}
 
 static void
 sum_workloads(struct lab *lab)

@@ -41,7 +41,7 @@ struct switch_result {
 /** One way of a link. */
 struct link_result {
 	uint64_t pkts, bytes; /**< that left; bytes with 24 of each frame's overhead */
-	uint64_t busy_ps;     /**< time that it was taken */
+	uint64_t busy_ps;     /**< time that it was taken, until end_ps */
 	uint64_t lost_pkts;   /**< by faults and outages */
 	uint64_t doubled_pkts;
 	struct fault_stats faults; /**< both ways' hits, in the first of a link only */

@@ -31,3 +31,24 @@ Test(ends, a_run_without_timeouts_waits_for_frames_that_links_keep)
 	cr_expect_eq(r.result->workloads[0].nb_done, 1);
 	sim_run_end(&r);
 }
+
+/* Copies that timeouts made leave a slow link long after the last flow is done. */
+Test(ends, no_link_is_taken_for_longer_than_the_run)
+{
+	struct sim_run r = sim_run("[lab]\nsample = 0\n[topology]\nkind = dumbbell\nhosts = 4\n"
+	                           "core_rate = 1G\n[host]\ntimeout = 3\n"
+	                           "[workload w]\nkind = long\ndst = 2\nbytes = 100K\n");
+	uint64_t bytes_ps = 0;
+
+	for (uint32_t i = 0; i < r.result->plan->nb_links; i++) {
+		for (int way = 0; way < 2; way++) {
+			const struct link_result *l = &r.result->links[i][way];
+			uint64_t ps = l->bytes * 8 * PS_PER_S / r.result->plan->links[i].rate_bps;
+
+			cr_expect_leq(l->busy_ps, r.result->end_ps);
+			bytes_ps = ps > bytes_ps ? ps : bytes_ps;
+		}
+	}
+	cr_expect_gt(bytes_ps, r.result->end_ps, "there was something to drain");
+	sim_run_end(&r);
+}
