@@ -120,12 +120,13 @@ local_wq_publish(struct local_wq *q)
 static int
 create_qp(struct local_qp *a, struct nic *nic, const struct local_qp_conf *conf)
 {
+	uint32_t recv_depth = conf->recv_depth ? conf->recv_depth : conf->depth;
 	const struct qp_init init = {
 		.type = conf->type,
 		.pd = conf->pd,
 		.send_cq = a->cq.cq,
 		.recv_cq = a->cq.cq,
-		.cap = {conf->depth, conf->depth, 1, 1, 0},
+		.cap = {conf->depth, recv_depth, 1, 1, 0},
 		.sq = a->sq.ring,
 		.rq = a->rq.ring,
 		.sq_slots = a->sq.nb_slots,
@@ -142,14 +143,15 @@ create_qp(struct local_qp *a, struct nic *nic, const struct local_qp_conf *conf)
 int
 local_qp_open(struct local_qp *a, struct nic *nic, const struct local_qp_conf *conf)
 {
+	uint32_t recv_depth = conf->recv_depth ? conf->recv_depth : conf->depth;
 	int err;
 
 	*a = (struct local_qp){0};
-	err = local_cq_open(&a->cq, 2 * conf->depth, conf->channel, conf->cookie);
+	err = local_cq_open(&a->cq, conf->depth + recv_depth, conf->channel, conf->cookie);
 	if (!err)
 		err = local_wq_open(&a->sq, conf->depth, sq_stride(1, 0));
 	if (!err)
-		err = local_wq_open(&a->rq, conf->depth, rq_stride(1));
+		err = local_wq_open(&a->rq, recv_depth, rq_stride(1));
 	if (!err)
 		err = create_qp(a, nic, conf);
 	if (err)

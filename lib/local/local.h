@@ -60,9 +60,10 @@ struct local_qp {
 };
 
 struct local_qp_conf {
-	uint8_t type;   /**< enum shm_qp_type */
-	uint32_t depth; /**< work requests of each queue, 1 to WEFT_MAX_WR */
-	uint32_t pd;    /**< protection domain: any number, the same as that of the registrations */
+	uint8_t type;        /**< enum shm_qp_type */
+	uint32_t depth;      /**< work requests of each queue, 1 to WEFT_MAX_WR */
+	uint32_t recv_depth; /**< of the receive queue, if not 0 */
+	uint32_t pd; /**< protection domain: any number, the same as that of the registrations */
 	uint32_t channel; /**< of completions, see local_arm; 0 = none */
 	uint64_t cookie;  /**< comes back in completions and events */
 };

@@ -79,6 +79,7 @@ exec_send(struct qp *qp, const struct wire_pkt *w)
 {
 	uint32_t flags = w->op->flags;
 
+	assert(qp->recv); /* taken with the first packet: an engine takes none twice */
 	if (flags & OPF_START)
 		qp->rx_length = 0;
 	if (qp->rx_length + w->payload_len > qp->recv->length)

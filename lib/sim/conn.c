@@ -64,9 +64,11 @@ grow_ends(struct lab *lab)
 static int
 open_end(struct conn_end *e, struct lab_host *host)
 {
+	uint32_t depth = host->lab->conf.host.depth; /* of the queues that are used */
 	const struct local_qp_conf conf = {
 		.type = SHM_QPT_RC,
-		.depth = host->lab->conf.host.depth,
+		.depth = e == conn_requester(e->conn) ? depth : 1,
+		.recv_depth = e->conn->verb == FLOW_SEND && e == &e->conn->end[1] ? depth : 1,
 		.pd = PD,
 		.channel = CHANNEL,
 		.cookie = (uintptr_t)e,
@@ -215,60 +217,92 @@ bucket_of(const struct lab *lab, uint32_t workload, uint32_t src, uint32_t dst)
 	return (uint32_t)prng_splitmix(&key) & lab->bucket_mask;
 }
 
-static uint32_t
+static struct conn_bucket *
 bucket_of_conn(const struct conn *conn)
 {
-	return bucket_of(conn->lab, conn->workload, conn->end[0].host, conn->end[1].host);
+	return &conn->lab->buckets[bucket_of(conn->lab, conn->workload, conn->end[0].host,
+	                                     conn->end[1].host)];
+}
+
+void
+conn_set_idle(struct conn *conn)
+{
+	list_add_tail(&bucket_of_conn(conn)->idle, &conn->idle);
+}
+
+void
+conn_set_busy(struct conn *conn)
+{
+	list_del(&conn->idle);
+}
+
+static void
+file(struct conn *conn)
+{
+	struct conn_bucket *bucket = bucket_of_conn(conn);
+
+	conn->next_of_key = bucket->first;
+	bucket->first = conn;
+	list_init(&conn->idle);
+	if (conn->first_flow == FLOW_NONE && !conn->has_failed)
+		conn_set_idle(conn);
 }
 
 static int
 grow_buckets(struct lab *lab)
 {
 	uint32_t nb = lab->buckets ? 2 * (lab->bucket_mask + 1) : 1024;
-	struct conn **buckets;
+	struct conn_bucket *buckets;
 
 	if (lab->buckets && lab->nb_conns <= lab->bucket_mask)
 		return 0;
 	buckets = calloc(nb, sizeof(*buckets));
 	if (!buckets)
 		return -ENOMEM;
+	for (uint32_t i = 0; i < nb; i++)
+		list_init(&buckets[i].idle);
 	free(lab->buckets);
 	lab->buckets = buckets;
 	lab->bucket_mask = nb - 1;
-	for (struct conn *c = lab->conns; c; c = c->next) {
-		struct conn **bucket = &buckets[bucket_of_conn(c)];
-
-		c->next_of_key = *bucket;
-		*bucket = c;
-	}
+	for (struct conn *c = lab->conns; c; c = c->next)
+		file(c);
 	return 0;
 }
 
 static bool
 suits(const struct conn *c, const struct flow_conf *flow)
 {
-	if (c->has_failed || c->workload != flow->workload || c->end[0].host != flow->src ||
-	    c->end[1].host != flow->dst || c->verb != flow->verb)
-		return false;
-	return flow->qp == FLOW_QP_FRESH ? c->first_flow == FLOW_NONE : c->qp == flow->qp;
+	return !c->has_failed && c->workload == flow->workload && c->end[0].host == flow->src &&
+	       c->end[1].host == flow->dst && c->verb == flow->verb;
 }
 
 struct conn *
 conn_find(const struct lab *lab, const struct flow_conf *flow)
 {
-	struct conn *conn = NULL;
+	const struct conn_bucket *bucket;
+	struct conn *conn;
 
-	if (lab->buckets)
-		conn = lab->buckets[bucket_of(lab, flow->workload, flow->src, flow->dst)];
-	while (conn && !suits(conn, flow))
-		conn = conn->next_of_key;
-	return conn;
+	if (!lab->buckets)
+		return NULL;
+	bucket = &lab->buckets[bucket_of(lab, flow->workload, flow->src, flow->dst)];
+	if (flow->qp == FLOW_QP_FRESH) {
+		for (struct list *l = bucket->idle.next; l != &bucket->idle; l = l->next) {
+			conn = container_of(l, struct conn, idle);
+			if (suits(conn, flow))
+				return conn;
+		}
+		return NULL;
+	}
+	for (conn = bucket->first; conn; conn = conn->next_of_key)
+		if (suits(conn, flow) && conn->qp == flow->qp)
+			return conn;
+	return NULL;
 }
 
 struct conn *
 conn_make(struct lab *lab, const struct flow_conf *flow)
 {
-	struct conn *conn, **bucket;
+	struct conn *conn;
 
 	if (grow_buckets(lab) != 0)
 		return NULL;
@@ -288,8 +322,6 @@ conn_make(struct lab *lab, const struct flow_conf *flow)
 	conn->next = lab->conns;
 	lab->conns = conn;
 	lab->nb_conns++;
-	bucket = &lab->buckets[bucket_of_conn(conn)];
-	conn->next_of_key = *bucket;
-	*bucket = conn;
+	file(conn);
 	return conn;
 }

@@ -106,8 +106,11 @@ end_first_flow(struct conn *conn, enum flow_status status, uint64_t now_ps)
 	uint32_t flow = conn->first_flow;
 
 	conn->first_flow = conn->lab->flow_links[flow].next;
-	if (conn->first_flow == FLOW_NONE)
+	if (conn->first_flow == FLOW_NONE) {
 		conn->last_flow = FLOW_NONE;
+		if (!conn->has_failed)
+			conn_set_idle(conn);
+	}
 	flow_ended(conn->lab, flow, status, conn->why, now_ps);
 }
 

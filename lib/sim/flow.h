@@ -10,8 +10,8 @@
  * A flow: so many bytes that an application moves from one host to another, by one or several work
  * requests on a QP.
  *
- * Times of the laboratory are picoseconds since the run began: a byte at 400 Gb/s takes 20. Source
- * of the unit: style.md's rule that nodes see whole nanoseconds and the clock is finer.
+ * Times of the laboratory are picoseconds since the run began: a byte at 400 Gb/s takes 20. Nodes
+ * see whole nanoseconds.
  */
 
 #define PS_PER_NS UINT64_C(1000)

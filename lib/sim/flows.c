@@ -50,10 +50,12 @@ static void
 append(struct lab *lab, struct conn *conn, uint32_t flow)
 {
 	lab->flow_links[flow] = (struct flow_links){FLOW_NONE, FLOW_NONE};
-	if (conn->last_flow == FLOW_NONE)
+	if (conn->last_flow == FLOW_NONE) {
 		conn->first_flow = flow;
-	else
+		conn_set_busy(conn);
+	} else {
 		lab->flow_links[conn->last_flow].next = flow;
+	}
 	conn->last_flow = flow;
 	if (conn->posting_flow == FLOW_NONE)
 		conn->posting_flow = flow;

@@ -67,6 +67,7 @@ struct conn_end {
 struct conn {
 	struct lab *lab;
 	struct conn *next_of_key; /* in its bucket */
+	struct list idle;         /* in its bucket's: no flow uses it, and it has not failed */
 	struct conn *next;        /* of all */
 	uint32_t idx;
 	uint32_t workload, qp;
@@ -98,6 +99,11 @@ struct conn {
 };
 
 #define FLOW_NONE UINT32_MAX
+
+struct conn_bucket {
+	struct conn *first;
+	struct list idle; /* those without a flow: of thousands most have one */
+};
 
 /* An end by its host and QPN; open addressing, at most half full. */
 struct end_slot {
@@ -167,7 +173,7 @@ struct lab {
 	struct topo *topo;
 	uint64_t *all_up; /* ports of each route of each switch when every link is up */
 
-	struct conn **buckets; /* of connections by key */
+	struct conn_bucket *buckets; /* of connections by workload and hosts */
 	uint32_t bucket_mask;
 	struct conn *conns;
 	uint32_t nb_conns;
@@ -226,6 +232,9 @@ conn_end_home(const struct lab *lab, uint64_t key)
 }
 /* The connection that a flow may use; NULL if there is none. */
 struct conn *conn_find(const struct lab *lab, const struct flow_conf *flow);
+/* It has its first flow, or has none any more. */
+void conn_set_busy(struct conn *conn);
+void conn_set_idle(struct conn *conn);
 /* Make one, between windows; NULL without memory. */
 struct conn *conn_make(struct lab *lab, const struct flow_conf *flow);
 void conns_destroy(struct lab *lab);
