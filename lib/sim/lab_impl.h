@@ -120,9 +120,10 @@ struct lab_host {
 	struct neigh_resolver resolver;
 	struct ip_addr ip;
 	uint8_t mac[6];
-	struct list to_poll;                      /* conn_end.to_poll */
-	uint32_t first_delivered, last_delivered; /* flows to tell of: by flow_next_delivered */
-	struct host_result *result;               /* in lab.host_results */
+	struct list to_poll; /* conn_end.to_poll */
+	uint32_t first_delivered,
+		last_delivered;     /* flows to tell of: by flow_links.next_delivered */
+	struct host_result *result; /* in lab.host_results */
 	uint64_t engine_stats[NIC_ENGINE_NB][NIC_ENGINE_STATS_MAX];
 };
 

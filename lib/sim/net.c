@@ -82,7 +82,8 @@ offer(struct net_node *n, uint16_t port, uint64_t now_ps)
 		return;
 	if (!(n->node->ops->ready(n->node, 0) >> port & 1))
 		return;
-	event_arm(&n->events, &way->free, way->link.free_ps);
+	/* What leaves at the time at which something comes has left before. */
+	event_arm_ranked(&n->events, &way->free, way->link.free_ps, port);
 	n->waiting |= UINT64_C(1) << port;
 }
 
@@ -174,7 +175,7 @@ init_link(struct net *net, uint32_t i, const struct plan_link *link)
 		way->link.clock = &net->nodes[to->node].events;
 		way->link.deliver = deliver;
 		way->link.way = (uint8_t)w;
-		way->link.rank = to->port;
+		way->link.rank = PLAN_PORTS_MAX + to->port;
 		sim_link_init(&way->link, link->rate_bps, link->delay_ns * PS_PER_NS);
 		way->free.fire = fire_free;
 		way->from = &net->nodes[from->node];

@@ -270,12 +270,23 @@ check_switch(struct conf_reader *r, uint32_t sw)
 	return n == 0;
 }
 
+/* Frames take no packets of a process here: bytes alone decide, unless the scenario says so. */
+#define FRAME_MIN_BYTES 64
+
+static void
+count_frames(struct conf_reader *r, struct switch_params *params)
+{
+	if (!conf_line_of(r, params, "buffer_pkts"))
+		params->buffer_pkts = (uint32_t)(params->buffer_bytes / FRAME_MIN_BYTES);
+}
+
 void
 scenario_switch_finish(struct conf_reader *r)
 {
 	struct conf *c = r->conf;
 	struct scenario *s = c->s;
 
+	count_frames(r, &c->sw.params);
 	fill_queues(r);
 	weigh_headers(r);
 	c->sw.lb_params = conf_engine_params(s->engines, s->nb_engines, &c->sw.lb->info);
