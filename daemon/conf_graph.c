@@ -264,21 +264,6 @@ has_choice(const struct look *l, uint32_t s)
 	return false;
 }
 
-/* Whether a load balancer sends packets of one flow by several ports at a time. */
-static bool
-mixes(const struct look *l, const struct lb_ops *lb)
-{
-	const struct param_desc *gap;
-
-	if (lb == lb_find("spray", LB_SWITCH))
-		return true;
-	if (lb != lb_find("adaptive", LB_SWITCH))
-		return false;
-	gap = param_find(lb->info.params, "gap");
-	return *(const uint64_t *)(const void *)((const char *)conf_params(l->conf, &lb->info) +
-	                                         gap->offset) == 0;
-}
-
 static void
 check_order(const struct look *l)
 {
@@ -290,7 +275,8 @@ check_order(const struct look *l)
 	for (uint32_t s = 0; s < l->conf->nb_switches && nic; s++) {
 		const struct conf_switch *sw = &l->conf->switches[s];
 
-		if (!mixes(l, sw->fabric.lb) || !has_choice(l, s))
+		if (!conf_lb_mixes(sw->fabric.lb, conf_params(l->conf, &sw->fabric.lb->info)) ||
+		    !has_choice(l, s))
 			continue;
 		conf_warning(l->r, sw->lb_line,
 		             "[switch %s]: with lb = %s packets of a flow overtake each other, and "

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "engine.h"
+#include "lb.h"
 
 /**
  * @file
@@ -39,5 +40,13 @@ void conf_engines_free(struct conf_engine *engines, uint32_t nb);
 /** Parameters for one of them; NULL if it has none. */
 const void *conf_engine_params(const struct conf_engine *engines, uint32_t nb,
                                const struct engine_info *info);
+
+/**
+ * Whether a switch's load balancer sends packets of one flow by several ports at a time, so that
+ * they overtake each other where there is a choice.
+ *
+ * @param params  its parameters.
+ */
+bool conf_lb_mixes(const struct lb_ops *lb, const void *params);
 
 #endif

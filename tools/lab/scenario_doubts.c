@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <inttypes.h>
 
+#include "bind.h"
 #include "bounds.h"
+#include "conf_engine.h"
+#include "flow.h"
 #include "hdr.h"
 #include "scenario_read.h"
 
@@ -117,6 +120,101 @@ tell_topology(struct conf_reader *r)
 	}
 }
 
+/* ---- hosts and fabric ---- */
+
+/* The class of what hosts send; they send no VLAN tags. */
+static uint32_t
+host_class(const struct conf *c)
+{
+	return c->sw.trust == TRUST_DSCP ? c->sw.class_of_dscp[c->s->conf.host.traffic_class >> 2]
+	                                 : c->sw.class_of_pcp[0];
+}
+
+/* Pauses that never come. */
+static void
+tell_classes(struct conf_reader *r)
+{
+	const struct conf *c = r->conf;
+	uint32_t lossless, dscp = 0;
+
+	if (!c->sw.lossless || c->sw.lossless >> host_class(c) & 1)
+		return;
+	lossless = (uint32_t)__builtin_ctz(c->sw.lossless);
+	while (dscp < 64 && c->sw.class_of_dscp[dscp] != lossless)
+		dscp++;
+	if (c->sw.trust == TRUST_PCP)
+		conf_warning(r, c->lossless_line,
+		             "no host sends class %u: hosts send no VLAN tags, so all of theirs "
+		             "is of class %u with trust = pcp; trust = dscp, please",
+		             lossless, host_class(c));
+	else if (dscp == 64)
+		conf_warning(r, c->lossless_line,
+		             "no host sends class %u, which no DSCP has in dscp_map", lossless);
+	else
+		conf_warning(r, c->lossless_line,
+		             "no host sends class %u: host.traffic_class = %u would", lossless,
+		             dscp << 2);
+}
+
+static void
+tell_order(struct conf_reader *r)
+{
+	const struct conf *c = r->conf;
+
+	if (scenario_has_one_path(&c->s->plan) || c->engines.rel != reliability_find("gbn") ||
+	    !conf_lb_mixes(c->sw.lb, c->sw.lb_params))
+		return;
+	conf_warning(r, c->switch_lb_line,
+	             "[switch]: with lb = %s packets of a flow overtake each other, and gbn, the "
+	             "reliability of hosts, repeats all behind a gap; flowlet or adaptive, each "
+	             "with a gap, keeps their order",
+	             c->sw.lb->info.name);
+}
+
+/* Where the window, or what makes it too small, is said. */
+static uint32_t
+window_line(const struct conf_reader *r)
+{
+	static const char *const of_host[] = {"window", "path_mtu"};
+	static const char *const of_topology[] = {"delay", "core_delay", "delay2",
+	                                          "rate",  "core_rate",  "rate2"};
+	const struct conf *c = r->conf;
+	uint32_t line = 0;
+
+	for (size_t i = 0; !line && i < sizeof(of_host) / sizeof(of_host[0]); i++)
+		line = conf_line_of(r, &c->s->conf.host, of_host[i]);
+	for (size_t i = 0; !line && i < sizeof(of_topology) / sizeof(of_topology[0]); i++)
+		line = conf_line_of(r, &c->topology, of_topology[i]);
+	return line ? line : c->topology_line;
+}
+
+/* Of a flow alone on the longest path: whether its link waits for acknowledgements. */
+static void
+tell_window(struct conf_reader *r)
+{
+	const struct conf *c = r->conf;
+	const struct lab_host_params *host = &c->s->conf.host;
+	const struct plan *plan = &c->s->plan;
+	const uint32_t frame = PLAN_DATA_BYTES - 1024 + host->path_mtu_bytes;
+	uint64_t rate_bps = UINT64_MAX, rtt_ps, window;
+	double bdp;
+
+	for (uint32_t i = 0; i < plan->nb_links; i++)
+		if (plan->links[i].rate_bps < rate_bps)
+			rate_bps = plan->links[i].rate_bps;
+	rtt_ps = plan_rtt_ps(plan, 0, plan->nb_hosts - 1, frame, PLAN_ACK_BYTES);
+	bdp = (double)rate_bps / 8 * ((double)rtt_ps / PS_PER_S);
+	window = (uint64_t)(bdp / frame) + 1;
+	if (host->window_pkts >= window)
+		return;
+	conf_warning(r, window_line(r),
+	             "[host] window = %u of path_mtu = %u: %" PRIu64
+	             " bytes of frames, and the longest path, empty, holds %.0f in a round trip: "
+	             "a lone flow does not fill its link; window = %" PRIu64 " would do",
+	             host->window_pkts, host->path_mtu_bytes, (uint64_t)host->window_pkts * frame,
+	             bdp, window);
+}
+
 void
 scenario_doubts(struct conf_reader *r)
 {
@@ -125,8 +223,13 @@ scenario_doubts(struct conf_reader *r)
 	bool told_headroom = false, told_marks = false;
 
 	tell_topology(r);
-	if (c->s->plan.nb_switches > 0)
+	if (c->s->plan.nb_switches > 0) {
 		tell_limits(r);
+		tell_classes(r);
+		tell_order(r);
+	}
+	if (c->has_plan)
+		tell_window(r);
 	for (uint32_t i = 0; c->sw.lossless && i < c->s->plan.nb_switches; i++) {
 		lab_switch_ports(&c->s->conf, i, ports);
 		told_headroom = told_headroom || tell_headroom(r, i, ports);

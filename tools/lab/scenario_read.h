@@ -33,7 +33,7 @@ struct conf {
 	/* lines of sections and keys; 0 = not said */
 	uint32_t lab_line, topology_line, host_line, switch_line, port_line;
 	uint32_t queue_lines[QUEUES_NB];
-	uint32_t kind_line, rel_line, cc_line, lb_line;
+	uint32_t kind_line, rel_line, cc_line, lb_line, switch_lb_line;
 	uint32_t trim_line, lossless_line, int_line;
 	uint32_t probe_lines[SCENARIO_PROBES_MAX];
 	enum plan_kind kind;
@@ -78,6 +78,8 @@ void scenario_workload_free(struct workload *w);
 /** If nothing is wrong: what is hardly meant. */
 void scenario_doubts(struct conf_reader *r);
 
+/** Whether no two nodes have a choice of ways. */
+bool scenario_has_one_path(const struct plan *plan);
 /** What the fabric offers: enum engine_trait. */
 uint32_t scenario_traits(const struct scenario *s);
 /** The line of a queue's number, or of what it is from. */

@@ -15,7 +15,8 @@
 #define MEMBER(name) offsetof(struct conf, name)
 
 static const struct conf_key switch_keys[] = {
-	{"lb", conf_read_engine, MEMBER(sw.lb), CONF_ENGINE_SWITCH_LB},
+	{"lb", conf_read_engine, MEMBER(sw.lb), CONF_ENGINE_SWITCH_LB,
+         .line_offset = MEMBER(switch_lb_line)},
 	{"trust", conf_read_trust, MEMBER(sw.trust)},
 	{"dscp_map", conf_read_class_map, MEMBER(sw.class_of_dscp), 63, .is_list = true},
 	{"pcp_map", conf_read_class_map, MEMBER(sw.class_of_pcp), 7, .is_list = true},
@@ -116,8 +117,8 @@ scenario_switch_defaults(struct conf *c)
 /* ---- what follows ---- */
 
 /* Nodes that are all joined by one link less than there are nodes are a tree. */
-static bool
-has_one_path(const struct plan *plan)
+bool
+scenario_has_one_path(const struct plan *plan)
 {
 	return plan->nb_links + 1 == plan->nb_hosts + plan->nb_switches;
 }
@@ -126,7 +127,7 @@ uint32_t
 scenario_traits(const struct scenario *s)
 {
 	const struct switch_conf *sw = &s->conf.sw;
-	uint32_t traits = has_one_path(&s->plan) ? TRAIT_FLOW_ECMP : 0;
+	uint32_t traits = scenario_has_one_path(&s->plan) ? TRAIT_FLOW_ECMP : 0;
 
 	if (s->plan.nb_switches == 0)
 		return traits;

@@ -48,20 +48,72 @@ Test(scenario_switch, what_is_hardly_meant_is_told)
 	static const struct scenario_row rows[] = {
 		{LONG "[topology]\nk = 8\n",
 	         "t.scenario:4: warning: [topology] k has no effect with kind = star\n"},
-		{LONG "[topology]\ndelay = 100us\n[switch]\npfc = 0\n",
+		{LONG "[topology]\ndelay = 100us\n[switch]\npfc = 0\n[host]\nwindow = 4600\n",
 	         "t.scenario:6: warning: [port] headroom = 524288, and two delays of the link at "
 	         "port 0 of s0 and two frames take "},
-		{LONG "[switch]\npfc = 3\necn_kmin = 10M\necn_kmax = 10M\n",
-	         "t.scenario:5: warning: queue 3 marks above ecn_kmin = 10485760, and at s0 its "
+		{LONG "[switch]\npfc = 0\necn_kmin = 10M\necn_kmax = 10M\n",
+	         "t.scenario:5: warning: queue 0 marks above ecn_kmin = 10485760, and at s0 its "
 	         "senders may be paused from "},
 		{LONG "[queue 2]\nlimit = 1K\n",
 	         "t.scenario:4: warning: queue 2: limit = 1024 is less than a frame of mtu = 4200, "
 	         "which is 4214: a longer one than limit never passes\n"},
-		{LONG "[switch]\npfc = 2\n[queue 2]\nlimit = 1K\n",
+		{LONG "[switch]\npfc = 2\n[queue 2]\nlimit = 1K\n[host]\ntraffic_class = 64\n",
 	         "t.scenario:6: warning: [queue 2]: limit has no effect on a lossless class: what "
 	         "bounds it is beta_dt and headroom of [port]\n"},
 		{LONG "[link core]\nfault_loss = 1%\n",
 	         "t.scenario:3: warning: [link core]: this topology has no such link\n"},
+	};
+
+	TRY_ROWS(rows);
+}
+
+#define CHOICE LONG "[topology]\nkind = leaf-spine\n"
+
+Test(scenario_switch, what_hosts_do_that_the_fabric_is_not_for_is_told)
+{
+	static const struct scenario_row rows[] = {
+		{LONG "[switch]\npfc = 3\n",
+	         "t.scenario:4: warning: no host sends class 3: host.traffic_class = 96 would\n"},
+		{LONG "[switch]\npfc = 3\n[host]\ntraffic_class = 96\n", NULL},
+		{LONG "[switch]\npfc = 0, 3\n", NULL},
+		{LONG "[switch]\npfc = 3\ndscp_map = 5:3\n[host]\ntraffic_class = 23\n", NULL},
+		{LONG "[switch]\npfc = 3\ntrust = pcp\n[host]\ntraffic_class = 96\n",
+	         "t.scenario:4: warning: no host sends class 3: hosts send no VLAN tags, so all "
+	         "of theirs is of class 0 with trust = pcp; trust = dscp, please\n"},
+		{LONG "[switch]\npfc = 3\ntrust = pcp\npcp_map = 0:3\n", NULL},
+		{CHOICE "[switch]\nlb = spray\n",
+	         "t.scenario:6: warning: [switch]: with lb = spray packets of a flow overtake each "
+	         "other, and gbn, the reliability of hosts, repeats all behind a gap; flowlet or "
+	         "adaptive, each with a gap, keeps their order\n"},
+		{CHOICE "[switch]\nlb = adaptive\n",
+	         "t.scenario:6: warning: [switch]: with lb = adaptive packets of a flow overtake"},
+		{CHOICE "[switch]\nlb = adaptive\n[engine adaptive]\ngap = 9us\n", NULL},
+		{CHOICE "[switch]\nlb = flowlet\n", NULL},
+		/* One path. */
+		{LONG "[switch]\nlb = spray\n", NULL},
+		{LONG "[host]\nwindow = 8\n", "t.scenario:4: warning: [host] window = 8 of "
+	                                      "path_mtu = 1024: 8848 bytes of frames, "
+	                                      "and the longest path, empty, holds "},
+		{LONG "[topology]\ndelay = 100us\n",
+	         "t.scenario:4: warning: [host] window = 256 of path_mtu = 1024: 283136 bytes of "
+	         "frames, and the longest path, empty, holds "},
+	};
+
+	TRY_ROWS(rows);
+}
+
+/* Two hosts at 10 Gb/s and 5 us: 12500 bytes, a frame and an ACK on their way are 12.4 frames. */
+Test(scenario_switch, the_window_that_would_do_does)
+{
+	static const struct scenario_row rows[] = {
+		{LONG "[topology]\nkind = back-to-back\nrate = 10G\ndelay = 5us\n[host]\nwindow = "
+	              "12\n",
+	         "t.scenario:8: warning: [host] window = 12 of path_mtu = 1024: 13272 bytes of "
+	         "frames, and the longest path, empty, holds 13692 in a round trip: a lone flow "
+	         "does not fill its link; window = 13 would do\n"},
+		{LONG "[topology]\nkind = back-to-back\nrate = 10G\ndelay = 5us\n[host]\nwindow = "
+	              "13\n",
+	         NULL},
 	};
 
 	TRY_ROWS(rows);
