@@ -64,6 +64,10 @@ parse_pcap(struct run_options *opt, const char *text)
 		fprintf(stderr, "weft-lab: --pcap '%s' is not NODE=FILE\n", text);
 		return false;
 	}
+	if (opt->pcap) {
+		fprintf(stderr, "weft-lab: --pcap once, please: one node of a run is captured\n");
+		return false;
+	}
 	memcpy(opt->pcap_node, text, len);
 	opt->pcap_node[len] = '\0';
 	opt->pcap = equals + 1;

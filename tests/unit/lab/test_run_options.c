@@ -53,6 +53,7 @@ Test(run_options, mistakes_are_of_usage)
 		{"run", "x", "--pcap", "h3"},
 		{"run", "x", "--pcap", "=f"},
 		{"run", "x", "--pcap", "h3="},
+		{"run", "x", "--pcap=h3=f", "--pcap=h4=g"},
 		{"run", "x", "--seed", "1000000000000000000000000000"},
 		{"run", "x", "--what"},
 		{"run", "x", "--csv"},
