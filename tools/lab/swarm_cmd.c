@@ -25,15 +25,25 @@ print_scenarios(const struct swarm_conf *conf)
 	return LAB_EXIT_OK;
 }
 
+/* Below a million as it is. */
+static void
+print_many(double n, const char *of_what)
+{
+	if (n < 1e6)
+		printf("%.0f %s, ", n, of_what);
+	else
+		printf("%.1f million %s, ", n / 1e6, of_what);
+}
+
 static void
 print_sum(const struct swarm_result *r)
 {
 	double s = (double)r->wall_ns / 1e9;
 
-	printf("%" PRIu64 " seeds in %.1f s, %.0f/s; %.1f million data packets, %.0f million "
-	       "events, %" PRIu64 " cut short; %" PRIu32 " finding%s\n",
-	       r->nb_seeds, s, (double)r->nb_seeds / s, (double)r->data_pkts / 1e6,
-	       (double)r->nb_events / 1e6, r->nb_cut, r->nb_findings,
+	printf("%" PRIu64 " seeds in %.1f s, %.0f/s; ", r->nb_seeds, s, (double)r->nb_seeds / s);
+	print_many((double)r->data_pkts, "data packets");
+	print_many((double)r->nb_events, "events");
+	printf("%" PRIu64 " cut short; %" PRIu32 " finding%s\n", r->nb_cut, r->nb_findings,
 	       r->nb_findings == 1 ? "" : "s");
 }
 
