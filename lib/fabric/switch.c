@@ -254,6 +254,12 @@ switch_port_levels(const struct fabric_switch *sw, uint16_t port, struct switch_
 }
 
 uint32_t
+switch_nb_paused(const struct fabric_switch *sw, uint16_t port)
+{
+	return (uint32_t)__builtin_popcount(sw->ports[port].pause.held);
+}
+
+uint32_t
 switch_nb_held(const struct fabric_switch *sw)
 {
 	uint32_t nb = sw->buffer.used_pkts;

@@ -241,6 +241,8 @@ uint16_t switch_nb_ports(const struct fabric_switch *sw);
 const struct switch_port_stats *switch_port_stats(const struct fabric_switch *sw, uint16_t port);
 void switch_port_levels(const struct fabric_switch *sw, uint16_t port,
                         struct switch_port_levels *levels);
+/** Classes of a port that its peer has paused, as far as was looked. */
+uint32_t switch_nb_paused(const struct fabric_switch *sw, uint16_t port);
 /** Frames that it holds. */
 uint32_t switch_nb_held(const struct fabric_switch *sw);
 void switch_stats(const struct fabric_switch *sw, struct switch_stats *stats);

@@ -71,7 +71,7 @@ struct lab_conf {
 
 /**
  * Whether there is such a probe: goodput, goodput:NODE, buffer, buffer:NODE, queue:NODE:PORT,
- * rate:NODE, drops, inflight.
+ * rate:NODE, drops, inflight, paused, paused:NODE.
  *
  * @return 0 or -EINVAL, with why in one line.
  */

@@ -104,6 +104,32 @@ read_drops(const struct lab *lab, const struct probe *p)
 }
 
 static uint64_t
+paused_of(const struct lab *lab, uint32_t node)
+{
+	const struct plan *plan = lab->conf.plan;
+	uint64_t sum = 0;
+
+	if (node < plan->nb_hosts)
+		return (uint64_t)__builtin_popcount(lab->hosts[node].nic->pause.held);
+	node -= plan->nb_hosts;
+	for (uint16_t port = 0; port < plan->switches[node].nb_ports; port++)
+		sum += switch_nb_paused(lab->switches[node].sw, port);
+	return sum;
+}
+
+static uint64_t
+read_paused(const struct lab *lab, const struct probe *p)
+{
+	uint64_t sum = 0;
+
+	if (p->node != UINT32_MAX)
+		return paused_of(lab, p->node);
+	for (uint32_t i = 0; i < lab->net.nb_nodes; i++)
+		sum += paused_of(lab, i);
+	return sum;
+}
+
+static uint64_t
 read_inflight(const struct lab *lab, const struct probe *p)
 {
 	uint64_t sum = 0;
@@ -120,6 +146,7 @@ static const struct probe_kind kinds[] = {
 	{"queue", "B", PROBE_PORT, false, read_queue},
 	{"rate", "bps", PROBE_HOST, true, read_rate},
 	{"drops", "pkt", PROBE_ALL, false, read_drops},
+	{"paused", "1", PROBE_ALL | PROBE_HOST | PROBE_SWITCH, false, read_paused},
 	{"inflight", "pkt", PROBE_ALL, false, read_inflight},
 };
 #define NB_KINDS (sizeof(kinds) / sizeof(kinds[0]))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <math.h>
+#include <string.h>
 
 #include "sim_run.h"
 
@@ -204,9 +205,25 @@ Test(counts, ecmp_keeps_flows_on_their_paths_and_spreads_them)
 }
 
 #define INCAST                                                                                     \
-	"[lab]\nsample = 0\nduration = 200ms\n[topology]\nkind = star\nhosts = 9\n"                \
+	"[lab]\nprobes = paused, paused:h3, paused:s0\nduration = 200ms\n[topology]\nkind = "      \
+	"star\nhosts = 9\n"                                                                        \
 	"[host]\nwindow = 256\ntraffic_class = %d\ntimeout = 6\n"                                  \
 	"[workload w]\nkind = incast\nbytes = 1M\n"
+
+/* Whether a series has anything else than zeros. */
+static void
+expect_paused(const struct sim_run *r, const char *probe, bool want)
+{
+	bool is_found = false;
+
+	for (uint32_t i = 0; i < r->result->nb_series; i++) {
+		const struct series *s = &r->result->series[i];
+
+		for (uint32_t k = 0; k < s->nb && strcmp(s->name, probe) == 0; k++)
+			is_found |= s->values[k] > 0;
+	}
+	cr_expect_eq(is_found, want, "%s", probe);
+}
 
 /* Eight windows of 277 KB are 2.2 MB, and a queue may have half of the buffer's 2 MB. */
 Test(counts, pauses_stop_all_drops_and_are_heard_as_often_as_they_are_told)
@@ -225,6 +242,9 @@ Test(counts, pauses_stop_all_drops_and_are_heard_as_often_as_they_are_told)
 		}
 		cr_expect_eq(others, 0);
 		cr_expect_eq(heard, sw.tx_pause[3], "%lu of %lu", heard, sw.tx_pause[3]);
+		expect_paused(&r, "paused", has_pfc);
+		expect_paused(&r, "paused:h3", has_pfc);
+		expect_paused(&r, "paused:s0", false);
 		if (has_pfc) {
 			cr_expect_gt(heard, 0);
 			cr_expect_geq(sw.tx_pause_frames, sw.tx_pause[3]);
