@@ -186,7 +186,7 @@ conf_lb_mixes(const struct lb_ops *lb, const void *params)
 {
 	if (lb == lb_find("spray", LB_SWITCH))
 		return true;
-	if (lb != lb_find("adaptive", LB_SWITCH) && lb != lb_find("flowlet", LB_SWITCH))
+	if (lb != lb_find("adaptive", LB_SWITCH))
 		return false;
 	return *(const uint64_t *)(const void *)((const char *)params +
 	                                         param_find(lb->info.params, "gap")->offset) == 0;
