@@ -135,7 +135,7 @@ fct_plot(FILE *f, const struct figure *figure, const struct curves *curves)
 
 	fprintf(f, "set xlabel 'flow completion time (%s)'\n", x.name);
 	fprintf(f, "set ylabel '%s'\n", figure->y_label);
-	fputs("set key inside bottom right\nset yrange [0:1.02]\n", f);
+	fputs("set yrange [0:1.02]\n", f);
 	if (is_wide)
 		fprintf(f, "set logscale x\nset xrange [%.6g:%.6g]\n", curves->x_min / x.size / 1.2,
 		        curves->x_max / x.size * 1.2);

@@ -47,6 +47,13 @@ merge(const double *values, uint32_t n, bool is_level)
 	return is_level ? max : sum / n;
 }
 
+/* What a curve is called: its probe, with what one would not guess. */
+static const char *
+label(const char *probe)
+{
+	return strcmp(probe, "drops") == 0 ? "drops so far (switches)" : probe;
+}
+
 void
 curves_series(FILE *f, const struct result *r, const struct series_kind *kind,
               struct curves *curves)
@@ -62,7 +69,7 @@ curves_series(FILE *f, const struct result *r, const struct series_kind *kind,
 			curves->nb_left_out++;
 			continue;
 		}
-		begin_curve(f, curves, s->name);
+		begin_curve(f, curves, label(s->name));
 		curves->nb_merged = step > curves->nb_merged ? step : curves->nb_merged;
 		for (uint32_t k = 0; k < s->nb; k += step) {
 			const uint32_t n = s->nb - k < step ? s->nb - k : step;

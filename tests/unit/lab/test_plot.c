@@ -129,6 +129,21 @@ begin(void)
 	return f;
 }
 
+Test(plot, the_curve_of_drops_says_what_it_counts)
+{
+	const struct series_kind kind = {"pkt", true};
+	struct rig *rig = rig_create();
+	struct curves curves = {0};
+	FILE *f = begin();
+
+	curves_series(f, &rig->result, &kind, &curves);
+	fclose(f);
+	cr_assert_eq(curves.nb, 1);
+	cr_expect_str_eq(curves.names[0], "drops so far (switches)");
+	free(text);
+	rig_free(rig);
+}
+
 Test(plot, a_cdf_ends_at_one_and_has_a_curve_for_each_size)
 {
 	struct rig *rig = rig_create();
