@@ -135,7 +135,7 @@ static void
 unknown_key(struct conf_reader *r, const char *name)
 {
 	struct nearest n = nearest_of(name);
-	const char *names[CONF_MAX_KEYS];
+	const char *names[CONF_MAX_KEYS], *hint = r->hint;
 	uint32_t nb = 0;
 	char why[256];
 
@@ -153,7 +153,9 @@ unknown_key(struct conf_reader *r, const char *name)
 		nearest_list(name, "key", names, nb, why, sizeof(why));
 	else
 		nearest_explain(&n, "key", why, sizeof(why));
-	conf_error(r, r->line, "%s%s%s", why, r->hint ? ": " : "", r->hint ? r->hint : "");
+	if (!hint && r->section->explain)
+		hint = r->section->explain(r, name);
+	conf_error(r, r->line, "%s%s%s", why, hint ? ": " : "", hint ? hint : "");
 }
 
 /* One of the section's keys that are no plain numbers; false = none is called so. */

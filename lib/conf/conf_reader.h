@@ -38,6 +38,8 @@ struct conf_section {
 	void *(*begin)(struct conf_reader *r, const char *title);
 	bool is_node;   /**< others refer to what it begins */
 	bool names_few; /**< it has so few keys that a message about an unknown one names all */
+	/** What may be wrong with a key that is not known, beside hint; NULL = nothing to say. */
+	const char *(*explain)(const struct conf_reader *r, const char *key);
 };
 
 /** Tables of numbers of one section: [nic] has its own and those of the faults. */

@@ -25,6 +25,7 @@ struct scenario_link {
 struct scenario_workload {
 	uint32_t line, kind_line, file_line;
 	char file[CONF_LINE_MAX];
+	char why[64]; /**< room for what is said of a key */
 };
 
 /** What reading knows beside the scenario that it fills in. */

@@ -111,8 +111,25 @@ begin_workload(struct conf_reader *r, const char *title)
 	return w;
 }
 
-const struct conf_section scenario_workload_section = {"workload", "NAME", workload_keys,
-                                                       begin_workload, .is_node = true};
+/* A key that another kind has. */
+static const char *
+explain(const struct conf_reader *r, const char *key)
+{
+	const struct workload *w = r->obj;
+	char *why = r->conf->workloads[w->index].why;
+
+	for (const struct workload_ops *const *k = workload_kinds; w->ops && *k; k++) {
+		if (!(*k)->params || !param_find((*k)->params, key))
+			continue;
+		snprintf(why, sizeof(r->conf->workloads[0].why), "kind = %s has none",
+		         w->ops->name);
+		return why;
+	}
+	return NULL;
+}
+
+const struct conf_section scenario_workload_section = {
+	"workload", "NAME", workload_keys, begin_workload, .is_node = true, .explain = explain};
 
 /* ---- afterwards ---- */
 

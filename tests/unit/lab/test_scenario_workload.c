@@ -24,6 +24,8 @@ Test(scenario_workload, mistakes_are_told_with_line_and_what_would_do)
 	         "t.scenario:2: unknown verb 'wirte' (known: WRITE, SEND, READ)\n"},
 		{"[workload a]\nsenders = 3\nkind = incast\n",
 	         "t.scenario:2: unknown key 'senders'"},
+		{"[workload a]\nkind = incast\nload = 3\n",
+	         "t.scenario:3: unknown key 'load': kind = incast has none\n"},
 		{"[workload a]\nkind = long\nfile = x\n",
 	         "t.scenario:3: [workload a] file: kind = long has none\n"},
 		{"[workload a]\nkind = cdf\n",
