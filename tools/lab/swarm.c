@@ -273,7 +273,8 @@ swarm_run(const struct swarm_conf *conf, struct swarm_result *result)
 		w->result = result;
 		w->begin_ns = w->told_ns = progress_clock_ns();
 		w->is_terminal = isatty(STDERR_FILENO);
-		err = crew_init(&w->crew, swarm_cell, NULL, conf->nb_jobs, conf->timeout_ns);
+		err = crew_init(&w->crew, conf->finds_leaks ? swarm_cell_leaks : swarm_cell, NULL,
+		                conf->nb_jobs, conf->timeout_ns);
 	}
 	if (!err) {
 		err = loop(w);

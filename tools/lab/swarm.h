@@ -27,6 +27,7 @@ struct swarm_conf {
 	const char *dir;       /**< gets a file for each finding; NULL = none */
 	FILE *out;             /**< gets the findings */
 	bool is_quiet;         /**< no progress on stderr */
+	bool finds_leaks;      /**< swarm_cell_leaks */
 };
 
 struct swarm_result {

@@ -36,6 +36,11 @@ struct swarm_finding {
 
 /** A crew_cell; scenario is not a path but the text. */
 int swarm_cell(const char *scenario, char *const *overrides, FILE *row);
+/**
+ * The same, and a leak is a failure, in a build whose sanitizer looks for them. For children of a
+ * program without threads: of others the sanitizer reports that it could not stop them.
+ */
+int swarm_cell_leaks(const char *scenario, char *const *overrides, FILE *row);
 
 /**
  * What the row of such a cell says.

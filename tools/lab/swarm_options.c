@@ -186,6 +186,7 @@ swarm_options_parse(struct swarm_options *opt, int argc, char **argv)
 		.conf = {.last = UINT64_MAX,
 	                 .timeout_ns = UINT64_C(120000000000),
 	                 .findings_max = SWARM_FINDINGS_MAX,
+	                 .finds_leaks = true,
 	                 .out = stdout},
 	};
 	optind = 1;
