@@ -68,6 +68,7 @@ reach buffer 4 4 granted client_mappings
 together() {
 	lines=$(wc -l <"$e2e_dir/weftd")
 	mkfifo "$e2e_dir/hold"
+	: >"$e2e_dir/server" # of the round before
 	(run_for 60 "$WEFT_LIMITS" $dev0 "$1" "$2" hold) <"$e2e_dir/hold" >"$e2e_dir/server" 2>&1 &
 	holder=$!
 	e2e_pids="$e2e_pids $holder"
@@ -81,7 +82,7 @@ together() {
 	[ "$(cat "$e2e_dir/server")" = "$2 granted" ] &&
 		[ "$(tail -n 1 "$e2e_dir/client")" = "$4 $5" ] &&
 		said "$lines" "$dev1: pid [0-9]* (uid $(id -u)) was refused .*\\[daemon\\] $6 allows"
-	verdict $? "$6: $2 and $4 of $1" "$(tail -n 1 "$e2e_dir/weftd")"
+	verdict $? "$6: $2 and $4 of $1" "the first: $(cat "$e2e_dir/server"); the log: $(tail -n 1 "$e2e_dir/weftd")"
 	exec 9>&-
 	wait $holder
 	rm "$e2e_dir/hold"
