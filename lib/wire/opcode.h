@@ -29,12 +29,15 @@ enum opcode {
 	OP_ATOMIC_ACK = 0x12,
 	OP_CMP_SWAP = 0x13,
 	OP_FETCH_ADD = 0x14,
+	OP_VOID = 0x15, /**< weft: rest of a refused SEND */
 	OP_SEND_LAST_INV = 0x16,
 	OP_SEND_ONLY_INV = 0x17,
+	OP_BOUNCE = 0x19, /**< weft: a header-only packet on its way back */
 	/* transports */
 	OP_RC = 0x00,
 	OP_UC = 0x20,
 	OP_UD = 0x60,
+	OP_WEFT = 0xe0, /**< the manufacturer's group: RC in the weft framing */
 	OP_TRANSPORT_MASK = 0xe0,
 	/** congestion notification: a whole opcode, no operation */
 	OP_CNP = 0x81,
@@ -62,6 +65,16 @@ enum opcode_flag {
 	OPF_DETH = 1u << 17,
 	OPF_PAYLOAD = 1u << 18, /**< may carry payload */
 	OPF_CNP = 1u << 19,
+	/* of the weft framing */
+	OPF_WEFT = 1u << 20,    /**< MSN and map follow the BTH, TVer is 1 */
+	OPF_STREAM = 1u << 21,  /**< a packet of a stream: has a PSN and an MSN of its sender's */
+	OPF_SPH = 1u << 22,     /**< offset, message length, and ssn or req_msn */
+	OPF_SSN = 1u << 23,     /**< SSN word: WRITE with immediate */
+	OPF_ORDER = 1u << 24,   /**< order words: READ, atomics */
+	OPF_REQ_MSN = 1u << 25, /**< request word: atomic response */
+	OPF_VOID = 1u << 26,
+	OPF_BOUNCE = 1u << 27,
+	OPF_ATOMIC_RESP = 1u << 28, /**< weft: ATOMIC ACKNOWLEDGE is a message of the stream */
 
 	OPF_START = OPF_FIRST | OPF_ONLY, /**< begins a message */
 	OPF_END = OPF_LAST | OPF_ONLY,    /**< ends a message */

@@ -15,8 +15,12 @@
 #define PKEY_DEFAULT 0xffff
 /** QPN of the general services interface (GSI). */
 #define QPN_GSI 1
-/** Ethernet 14, VLAN 4, IPv6 40, UDP 8, BTH 12, AtomicETH 28: no header of ours is longer. */
-#define WIRE_HDR_MAX 106
+/**
+ * Ethernet 14, VLAN 4, IPv6 40, UDP 8, BTH 12, and of the weft framing MSN and map 4, INT area 60,
+ * path header 8, timestamp 4, block X 16, AtomicETH with order words 36: no header of ours is
+ * longer.
+ */
+#define WIRE_HDR_MAX 206
 
 /** AETH syndromes. Source: IBA vol. 1, ch. 9. */
 enum aeth_syndrome {
@@ -80,6 +84,60 @@ enum wire_bad {
 	WIRE_BAD_NB,
 };
 
+/** The path header of the weft framing (PSN-PATH), in host order. */
+struct wire_lane {
+	uint16_t lanes;     /**< K, a power of two from 1 to 32,768 */
+	uint16_t offset;    /**< O of the lane: UDP source port = base + lane + O */
+	uint32_t first_psn; /**< FPSN, 24 bits */
+	uint8_t back;       /**< 255 = check nothing: struct path_info */
+};
+
+/**
+ * What the weft framing adds to a packet, in host order: docs/wire.md. Defined if the opcode has
+ * OPF_WEFT, and of that what the opcode and the flags here say.
+ */
+struct wire_weft {
+	/* map: what follows */
+	uint8_t nb_slots; /**< stream: slots of the INT area, 0 = no area; ACK: hops echoed, has_int
+	                   */
+	bool has_lane;    /**< stream: path header */
+	bool has_ts;      /**< stream: timestamp; ACK: timestamp echo */
+	bool retransmit;  /**< stream: R, this PSN was sent before */
+	bool sync;        /**< stream: S (MP-RDMA) */
+	bool has_sack;    /**< ACK: block B */
+	bool has_rnr;     /**< ACK: block N */
+	bool ce;          /**< ACK: C, a packet with CE came since the last ACK */
+	uint8_t ext_len;  /**< content of block X: 0 = none, 3, 7, 11 or 15 bytes */
+
+	uint8_t retry; /**< BTH byte 8: try of the message, 7 bits */
+	uint8_t tag;   /**< enum dcp_tag, in the type of service */
+	/** Cut behind the MSN: a trimmed stream packet, or a bounce. Nothing else is defined. */
+	bool is_header_only;
+
+	/* stream packets */
+	struct wire_lane lane;
+	uint32_t ts_ns;    /**< of the sender's clock, 32 bits; in an ACK echoed */
+	uint32_t offset;   /**< SPH: of this payload in the message, bytes */
+	uint32_t msg_len;  /**< SPH: of the message, bytes (RETH has it in dma_len) */
+	uint32_t ssn;      /**< SEND, VOID, WRITE with immediate; READ, atomic: the SSN used next */
+	uint32_t req_msn;  /**< READ RESPONSE, atomic response: MSN of the request */
+	uint32_t opp_emsn; /**< READ, atomic: eMSN of the opposite stream */
+
+	/* acknowledgements; eMSN is in msn, cum in psn */
+	uint32_t value;     /**< by syndrome: a PSN, a count, an MSN; 24 bits */
+	uint32_t rnr_ssn;   /**< N: first refused SSN, 24 bits */
+	uint32_t rnr_msn;   /**< N: its refused instance, 24 bits */
+	uint8_t rnr_code;   /**< N: timer code, 0 to 31 */
+	uint16_t sack_off;  /**< B: bit i is PSN cum + sack_off + i; a multiple of 64 */
+	uint64_t sack_bits; /**< B */
+	uint32_t held_ns;   /**< T: time between arrival and this ACK */
+
+	/** INT area or echo, INT_LEN(nb_slots) bytes. Parse: in the frame. Build: copied if not
+	 * NULL, else zero. */
+	const uint8_t *int_area;
+	const uint8_t *ext; /**< content of block X; parse: in the frame */
+};
+
 /**
  * A RoCEv2 packet in host order: what parse reads and what build writes. Fields of headers that
  * the opcode does not have are not defined after a parse.
@@ -97,8 +155,8 @@ struct wire_pkt {
 	uint32_t dest_qpn; /**< 24 bits */
 	uint32_t psn;      /**< 24 bits */
 	/* extended headers, by opcode */
-	uint8_t syndrome; /**< AETH */
-	uint32_t msn;     /**< AETH, 24 bits */
+	uint8_t syndrome; /**< AETH; weft acknowledgement */
+	uint32_t msn;     /**< AETH; weft: of the message, or eMSN; 24 bits */
 	uint64_t va;      /**< RETH, AtomicETH */
 	uint32_t rkey;    /**< RETH, AtomicETH; IETH in inv_rkey */
 	uint32_t dma_len; /**< RETH, bytes */
@@ -109,6 +167,7 @@ struct wire_pkt {
 	uint32_t inv_rkey;    /**< IETH */
 	uint32_t qkey;        /**< DETH */
 	uint32_t src_qpn;     /**< DETH, 24 bits */
+	struct wire_weft weft;
 	/* only after a parse */
 	const struct opcode_info *op; /**< row of opcode, never NULL */
 	const uint8_t *payload;       /**< in the frame */
