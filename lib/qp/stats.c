@@ -54,6 +54,8 @@ const struct stat_desc nic_stat_descs[] = {
 	BAD("rx_bad_udp", WIRE_BAD_UDP),
 	BAD("rx_bad_opcode", WIRE_BAD_OPCODE),
 	BAD("rx_bad_length", WIRE_BAD_LENGTH),
+	BAD("rx_bad_field", WIRE_BAD_FIELD),
+	BAD("rx_bad_sum", WIRE_BAD_SUM),
 	DROP("rx_icrc_encapsulated", DROP_ICRC),
 	DROP("drop_not_roce", DROP_NOT_ROCE),
 	DROP("drop_no_qp", DROP_NO_QP),

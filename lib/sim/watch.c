@@ -142,7 +142,8 @@ see(struct lab *lab, const struct pkt *p, bool has_arrived, struct seen *s)
 		struct wire_pkt w;
 		enum wire_bad bad;
 
-		if (wire_parse(d, p->len, &w, &bad) != WIRE_ROCE || !wire_icrc_ok(d, &w))
+		if (wire_parse(d, p->len, &w, &bad) != WIRE_ROCE || wire_is_header_only(&w) ||
+		    !wire_icrc_ok(d, &w))
 			return false;
 	} else if (p->is_damaged) {
 		return false;

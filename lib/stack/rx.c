@@ -118,6 +118,10 @@ rx_roce(struct nic *nic, const struct rx_pkt *rx, uint64_t now_ns)
 	const struct pkt *p = rx->pkt;
 	struct qp *qp = rx->qp;
 
+	if (wire_is_header_only(w)) { /* no QP of ours has its packets trimmed yet */
+		nic_drop(nic, DROP_QP_TYPE);
+		return;
+	}
 	if (p->absent ? p->is_damaged : !wire_icrc_ok(p->data, w)) {
 		nic_drop(nic, DROP_ICRC);
 		return;

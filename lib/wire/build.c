@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <assert.h>
 
-#include "be.h"
 #include "csum.h"
-#include "hdr.h"
 #include "icrc_impl.h"
+#include "int.h"
 #include "psn.h"
-#include "wire.h"
+#include "weft_hdr.h"
+#include "wire_impl.h"
 
-static_assert(sizeof(((struct wire_path *)0)->hdr) + BTH_LEN + ATOMIC_ETH_LEN <= WIRE_HDR_MAX,
+static_assert(sizeof(((struct wire_path *)0)->hdr) + BTH_LEN + WEFT_MSN_MAP_LEN +
+                              INT_LEN(INT_SLOTS_MAX) + LANE_LEN + TS_LEN + 4 * WEFT_EXT_WORDS_MAX +
+                              ATOMIC_ETH_LEN + 2 * WEFT_WORD_LEN ==
+                      WIRE_HDR_MAX,
               "the longest headers of one path and one packet");
 
 static void
 init_ipv4(struct wire_path *path, uint8_t *ip, const struct wire_addr *addr)
 {
 	ip[0] = IPV4_VERSION_IHL;
-	ip[1] = addr->tos & 0xfc;
 	put_be16(ip + 4, addr->ip_id);
 	put_be16(ip + 6, IPV4_DF);
 	ip[8] = addr->ttl;
@@ -42,7 +44,10 @@ wire_path_init(struct wire_path *path, const struct wire_addr *addr)
 	uint8_t headers[IPV6_LEN + UDP_LEN + BTH_LEN];
 	uint8_t *p = path->hdr;
 
-	*path = (struct wire_path){.ipv6 = !ip_addr_is_ipv4(&addr->dst)};
+	*path = (struct wire_path){
+		.ipv6 = !ip_addr_is_ipv4(&addr->dst),
+		.tos = addr->tos & ~IP_ECN_MASK,
+	};
 	assert(path->ipv6 == !ip_addr_is_ipv4(&addr->src));
 	memcpy(p, addr->dmac, 6);
 	memcpy(p + 6, addr->smac, 6);
@@ -71,14 +76,14 @@ wire_path_init(struct wire_path *path, const struct wire_addr *addr)
 
 /* What a path's headers were last made for; never 0. */
 static uint64_t
-key_of(uint32_t udp_len, uint16_t udp_sport, uint8_t ecn)
+key_of(uint32_t udp_len, uint16_t udp_sport, uint8_t tos)
 {
-	return (uint64_t)ecn << 32 | (uint64_t)udp_sport << 16 | udp_len;
+	return (uint64_t)tos << 32 | (uint64_t)udp_sport << 16 | udp_len;
 }
 
-/* The register of the ICRC behind the UDP ports. */
+/* The register of the ICRC behind the UDP header. */
 static uint32_t
-icrc_to_ports(const struct wire_path *path, uint32_t udp_len, uint16_t udp_sport)
+icrc_to_udp(const struct wire_path *path, uint32_t udp_len, uint16_t udp_sport)
 {
 	uint8_t block[ICRC_BLOCK];
 	uint8_t *udp = block + ICRC_BLOCK - BTH_LEN - UDP_LEN;
@@ -89,30 +94,31 @@ icrc_to_ports(const struct wire_path *path, uint32_t udp_len, uint16_t udp_sport
 	else
 		put_be16(udp - IPV4_LEN + 2, (uint16_t)(IPV4_LEN + udp_len));
 	put_be16(udp, udp_sport);
-	return icrc_update(0, block, (uint32_t)(udp + 4 - block));
+	put_be16(udp + 4, (uint16_t)udp_len);
+	return icrc_update(0, block, (uint32_t)(udp + UDP_LEN - block));
 }
 
-/* Nearly all packets of a path have the length, port and ECN bits of the one before. */
+/* Nearly all packets of a path have the length, port and ToS of the one before. */
 static void
-fit(struct wire_path *path, uint32_t udp_len, uint16_t udp_sport, uint8_t ecn)
+fit(struct wire_path *path, uint32_t udp_len, uint16_t udp_sport, uint8_t tos)
 {
 	uint8_t *ip = path->hdr + path->l3_off;
 	uint8_t *udp = path->hdr + path->len - UDP_LEN;
 
 	if (path->ipv6) {
-		ip[1] = (uint8_t)((ip[1] & ~0x30) | ecn << 4);
+		ip[1] = (uint8_t)((ip[1] & 0x0f) | tos << 4); /* the upper half never changes */
 		put_be16(ip + 4, (uint16_t)udp_len);
 	} else {
 		uint32_t ip_len = IPV4_LEN + udp_len;
 
-		ip[1] = (uint8_t)((ip[1] & ~3) | ecn);
+		ip[1] = tos;
 		put_be16(ip + 2, (uint16_t)ip_len);
-		put_be16(ip + 10, (uint16_t)~csum_fold(path->ip_csum + ecn + ip_len));
+		put_be16(ip + 10, (uint16_t)~csum_fold(path->ip_csum + tos + ip_len));
 	}
 	put_be16(udp, udp_sport);
 	put_be16(udp + 4, (uint16_t)udp_len);
-	path->icrc = icrc_to_ports(path, udp_len, udp_sport);
-	path->key = key_of(udp_len, udp_sport, ecn);
+	path->icrc = icrc_to_udp(path, udp_len, udp_sport);
+	path->key = key_of(udp_len, udp_sport, tos);
 }
 
 /* The mirror of parse.c's read_ext. */
@@ -125,16 +131,11 @@ write_ext(uint8_t *p, uint32_t flags, const struct wire_pkt *w)
 		p += DETH_LEN;
 	}
 	if (flags & OPF_RETH) {
-		put_be64(p, w->va);
-		put_be32(p + 8, w->rkey);
-		put_be32(p + 12, w->dma_len);
+		write_reth(p, w);
 		p += RETH_LEN;
 	}
 	if (flags & OPF_ATOMIC_ETH) {
-		put_be64(p, w->va);
-		put_be32(p + 8, w->rkey);
-		put_be64(p + 12, w->swap_add);
-		put_be64(p + 20, w->compare);
+		write_atomic_eth(p, w);
 		p += ATOMIC_ETH_LEN;
 	}
 	if (flags & OPF_AETH) {
@@ -172,13 +173,52 @@ join(uint32_t first, uint32_t second)
 	return htole64((uint64_t)le32toh(first) | (uint64_t)le32toh(second) << 32);
 }
 
-/* The register behind the BTH: the last half of the UDP header and the BTH are 16 bytes. */
+/* The register behind the BTH. */
 static uint32_t
-icrc_to_bth(const struct wire_path *path, const uint32_t bth[3], uint32_t udp_len)
+icrc_to_bth(const struct wire_path *path, const uint32_t bth[3])
 {
-	uint32_t len_csum = htobe32(udp_len << 16 | 0xffff) ^ htole32(path->icrc);
+	return icrc_unit(join(0, bth[0] ^ htole32(path->icrc)),
+	                 join(bth[1] | htobe32(0xff000000), bth[2]));
+}
 
-	return icrc_unit(join(len_csum, bth[0]), join(bth[1] | htobe32(0xff000000), bth[2]));
+/* The register behind the word of MSN and map, which is the fourth. */
+static uint32_t
+icrc_to_map(const struct wire_path *path, const uint32_t bth[4])
+{
+	return icrc_unit(join(bth[0] ^ htole32(path->icrc), bth[1] | htobe32(0xff000000)),
+	                 join(bth[2], bth[3]));
+}
+
+/* What is the weft framing's own from the BTH on. */
+static void
+build_weft(uint8_t *p, const struct wire_path *path, const struct wire_pkt *w, uint32_t bth[4],
+           uint32_t ext_len, uint32_t *crc)
+{
+	uint32_t flags = opcode_table[w->opcode].flags;
+
+	assert(w->weft.retry <= WEFT_RETRY_MASK && w->msn <= PSN_MASK);
+	bth[0] |= htobe32(WEFT_TVER << 16);
+	bth[2] |= htobe32((uint32_t)w->weft.retry << 24);
+	bth[3] = htobe32(weft_msn_map(w, flags));
+	for (uint32_t i = 0; i < 4; i++)
+		memcpy(p + 4 * i, &bth[i], 4);
+	p += WEFT_OFF_INT;
+	weft_write(p, w, flags);
+	if (crc)
+		*crc = icrc_update(icrc_to_map(path, bth), p, ext_len - WEFT_MSN_MAP_LEN);
+	/* Behind the CRC, which takes the area as ones. */
+	if (w->weft.nb_slots && flags & OPF_STREAM)
+		weft_put_int(p, &w->weft);
+}
+
+/* The type of service of a packet of this path. */
+static uint8_t
+tos_of(const struct wire_path *path, const struct wire_pkt *w, bool is_weft, uint8_t ecn)
+{
+	if (!is_weft)
+		return path->tos | ecn;
+	assert(w->weft.tag <= DCP_HEADER_ONLY);
+	return (uint8_t)((path->tos & 0xf0) | w->weft.tag << DCP_TAG_SHIFT | ecn);
 }
 
 uint32_t
@@ -186,30 +226,37 @@ wire_build(uint8_t *buf, struct wire_path *path, const struct wire_pkt *w, uint1
            uint8_t ecn, uint32_t *crc)
 {
 	const struct opcode_info *op = &opcode_table[w->opcode];
+	bool is_weft = op->flags & OPF_WEFT;
 	uint32_t pad = -w->payload_len & 3;
-	uint32_t udp_len = UDP_LEN + BTH_LEN + op->ext_len + w->payload_len + pad + ICRC_LEN;
+	uint32_t ext_len = is_weft ? weft_ext_len(w, op) : op->ext_len;
+	uint32_t udp_len = UDP_LEN + BTH_LEN + ext_len + w->payload_len + pad + ICRC_LEN;
+	uint8_t tos = tos_of(path, w, is_weft, ecn);
 	uint8_t *p = buf + path->len;
-	uint32_t bth[3];
+	uint32_t bth[4];
 
 	assert(op->flags & OPF_VALID);
 	assert(op->flags & OPF_PAYLOAD ? w->payload_len <= PMTU_MAX : w->payload_len == 0);
 	assert(((w->psn | w->dest_qpn) & ~PSN_MASK) == 0);
 
-	if (path->key != key_of(udp_len, udp_sport, ecn))
-		fit(path, udp_len, udp_sport, ecn);
+	if (path->key != key_of(udp_len, udp_sport, tos))
+		fit(path, udp_len, udp_sport, tos);
 	/* All of it whatever its length: a fixed size is a few stores, and the BTH overwrites. */
 	memcpy(buf, path->hdr, sizeof(path->hdr));
 	bth_words(bth, w, pad);
+	if (is_weft) {
+		build_weft(p, path, w, bth, ext_len, crc);
+		return path->len + BTH_LEN + ext_len;
+	}
 	/* One by one: as a whole they would be loaded again, and that waits for their stores. */
 	for (uint32_t i = 0; i < 3; i++)
 		memcpy(p + 4 * i, &bth[i], 4);
-	if (op->ext_len)
+	if (ext_len)
 		write_ext(p + BTH_LEN, op->flags, w);
 	if (crc)
-		*crc = icrc_to_bth(path, bth, udp_len);
-	if (crc && op->ext_len)
-		*crc = icrc_update(*crc, p + BTH_LEN, op->ext_len);
-	return path->len + BTH_LEN + op->ext_len;
+		*crc = icrc_to_bth(path, bth);
+	if (crc && ext_len)
+		*crc = icrc_update(*crc, p + BTH_LEN, ext_len);
+	return path->len + BTH_LEN + ext_len;
 }
 
 void

@@ -52,6 +52,18 @@ enum icmp6_type {
 /** What a CNP carries behind its BTH: reserved, zero. Source: IBA vol. 1, annex A17. */
 #define CNP_RESERVED_LEN 16
 
+/* the weft framing, docs/wire.md */
+#define WEFT_MSN_LEN 3
+#define WEFT_MSN_MAP_LEN 4
+#define WEFT_ACK_LEN 4  /* syndrome, value */
+#define WEFT_WORD_LEN 4 /* SSN, order and request words: 24 bits and a zero */
+#define SPH_LEN 12
+#define LANE_LEN 8 /* path header */
+#define TS_LEN 4
+#define TS_ECHO_LEN 8
+#define RNR_BLOCK_LEN 8
+#define SACK_BLOCK_LEN 12
+
 /** Largest path MTU of RoCE, so the most payload of one packet. */
 #define PMTU_MAX 4096
 

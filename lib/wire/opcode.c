@@ -8,7 +8,17 @@
 	(((f)&OPF_DETH ? DETH_LEN : 0) + ((f)&OPF_RETH ? RETH_LEN : 0) +                           \
 	 ((f)&OPF_ATOMIC_ETH ? ATOMIC_ETH_LEN : 0) + ((f)&OPF_AETH ? AETH_LEN : 0) +               \
 	 ((f)&OPF_ATOMIC_ACK_ETH ? ATOMIC_ACK_ETH_LEN : 0) + ((f)&OPF_IMM ? IMM_LEN : 0) +         \
-	 ((f)&OPF_IETH ? IETH_LEN : 0) + ((f)&OPF_CNP ? CNP_RESERVED_LEN : 0))
+	 ((f)&OPF_IETH ? IETH_LEN : 0) + ((f)&OPF_CNP ? CNP_RESERVED_LEN : 0) +                    \
+	 ((f)&OPF_WEFT ? WEFT_LEN(f) : 0))
+
+/* Of the weft framing: MSN and map, then what has one length in all packets of the opcode. */
+#define WEFT_LEN(f)                                                                                \
+	((f)&OPF_BOUNCE                                                                            \
+	         ? WEFT_MSN_LEN                                                                    \
+	         : WEFT_MSN_MAP_LEN + ((f)&OPF_ACK ? WEFT_ACK_LEN : 0) +                           \
+	                   ((f)&OPF_SPH ? SPH_LEN : 0) + ((f)&OPF_SSN ? WEFT_WORD_LEN : 0) +       \
+	                   ((f)&OPF_ORDER ? 2 * WEFT_WORD_LEN : 0) +                               \
+	                   ((f)&OPF_REQ_MSN ? WEFT_WORD_LEN : 0))
 
 #define ROW(n, f)                                                                                  \
 	{                                                                                          \
@@ -35,6 +45,17 @@
 	     [t | OP_WRITE_ONLY_IMM] =                                                             \
 		     ROW(n " WRITE ONLY IMM", WRITE(OPF_ONLY | OPF_RETH | OPF_IMM))
 
+/* The weft framing: every packet of a stream says where its payload belongs. */
+#define STREAM(f) (OPF_WEFT | OPF_STREAM | (f))
+#define WEFT_SEND(f) STREAM(SEND(OPF_SPH | (f)))
+#define WEFT_WRITE(f) STREAM(WRITE(OPF_RETH | (f)))
+#define WEFT_WRITE_IMM(f) WEFT_WRITE(OPF_SSN | OPF_IMM | (f))
+#define WEFT_READ_RESP(f) STREAM(READ_RESP(OPF_SPH | (f)))
+#define WEFT_ATOMIC STREAM(OPF_ATOMIC | OPF_ONLY | OPF_ATOMIC_ETH | OPF_ORDER)
+#define WEFT_ATOMIC_RESP STREAM(OPF_ATOMIC_RESP | OPF_ONLY | OPF_REQ_MSN | OPF_ATOMIC_ACK_ETH)
+
+#define WEFT_ROW(op, n, f) [OP_WEFT | (op)] = ROW("WEFT " n, f)
+
 const struct opcode_info opcode_table[256] = {
 	CONNECTED_ROWS(OP_RC, "RC"),
 	[OP_READ_REQUEST] = ROW("RC READ REQUEST", OPF_READ | OPF_ONLY | OPF_RETH),
@@ -55,4 +76,31 @@ const struct opcode_info opcode_table[256] = {
 	[OP_UD | OP_SEND_ONLY_IMM] = ROW("UD SEND ONLY IMM", SEND(OPF_ONLY | OPF_DETH | OPF_IMM)),
 
 	[OP_CNP] = ROW("CNP", OPF_CNP),
+
+	WEFT_ROW(OP_SEND_FIRST, "SEND FIRST", WEFT_SEND(OPF_FIRST)),
+	WEFT_ROW(OP_SEND_MIDDLE, "SEND MIDDLE", WEFT_SEND(OPF_MIDDLE)),
+	WEFT_ROW(OP_SEND_LAST, "SEND LAST", WEFT_SEND(OPF_LAST)),
+	WEFT_ROW(OP_SEND_LAST_IMM, "SEND LAST IMM", WEFT_SEND(OPF_LAST | OPF_IMM)),
+	WEFT_ROW(OP_SEND_ONLY, "SEND ONLY", WEFT_SEND(OPF_ONLY)),
+	WEFT_ROW(OP_SEND_ONLY_IMM, "SEND ONLY IMM", WEFT_SEND(OPF_ONLY | OPF_IMM)),
+	WEFT_ROW(OP_WRITE_FIRST, "WRITE FIRST", WEFT_WRITE(OPF_FIRST)),
+	WEFT_ROW(OP_WRITE_MIDDLE, "WRITE MIDDLE", WEFT_WRITE(OPF_MIDDLE)),
+	WEFT_ROW(OP_WRITE_LAST, "WRITE LAST", WEFT_WRITE(OPF_LAST)),
+	WEFT_ROW(OP_WRITE_LAST_IMM, "WRITE LAST IMM", WEFT_WRITE_IMM(OPF_LAST)),
+	WEFT_ROW(OP_WRITE_ONLY, "WRITE ONLY", WEFT_WRITE(OPF_ONLY)),
+	WEFT_ROW(OP_WRITE_ONLY_IMM, "WRITE ONLY IMM", WEFT_WRITE_IMM(OPF_ONLY)),
+	WEFT_ROW(OP_READ_REQUEST, "READ REQUEST",
+                 STREAM(OPF_READ | OPF_ONLY | OPF_RETH | OPF_ORDER)),
+	WEFT_ROW(OP_READ_RESP_FIRST, "READ RESPONSE FIRST", WEFT_READ_RESP(OPF_FIRST)),
+	WEFT_ROW(OP_READ_RESP_MIDDLE, "READ RESPONSE MIDDLE", WEFT_READ_RESP(OPF_MIDDLE)),
+	WEFT_ROW(OP_READ_RESP_LAST, "READ RESPONSE LAST", WEFT_READ_RESP(OPF_LAST)),
+	WEFT_ROW(OP_READ_RESP_ONLY, "READ RESPONSE ONLY", WEFT_READ_RESP(OPF_ONLY)),
+	WEFT_ROW(OP_ACK, "ACKNOWLEDGE", OPF_WEFT | OPF_ACK),
+	WEFT_ROW(OP_ATOMIC_ACK, "ATOMIC RESPONSE", WEFT_ATOMIC_RESP),
+	WEFT_ROW(OP_CMP_SWAP, "COMPARE SWAP", WEFT_ATOMIC),
+	WEFT_ROW(OP_FETCH_ADD, "FETCH ADD", WEFT_ATOMIC),
+	WEFT_ROW(OP_VOID, "VOID", STREAM(OPF_VOID | OPF_SPH)),
+	WEFT_ROW(OP_SEND_LAST_INV, "SEND LAST INVALIDATE", WEFT_SEND(OPF_LAST | OPF_IETH)),
+	WEFT_ROW(OP_SEND_ONLY_INV, "SEND ONLY INVALIDATE", WEFT_SEND(OPF_ONLY | OPF_IETH)),
+	WEFT_ROW(OP_BOUNCE, "BOUNCE", OPF_WEFT | OPF_BOUNCE),
 };

@@ -55,7 +55,7 @@ enum opcode_flag {
 	OPF_READ = 1u << 7,   /**< READ REQUEST */
 	OPF_ATOMIC = 1u << 8, /**< CMP_SWAP, FETCH_ADD */
 	OPF_READ_RESP = 1u << 9,
-	OPF_ACK = 1u << 10, /**< ACKNOWLEDGE, ATOMIC ACKNOWLEDGE */
+	OPF_ACK = 1u << 10, /**< ACKNOWLEDGE; of RC also ATOMIC ACKNOWLEDGE */
 	OPF_RETH = 1u << 11,
 	OPF_AETH = 1u << 12,
 	OPF_ATOMIC_ETH = 1u << 13,
@@ -65,7 +65,7 @@ enum opcode_flag {
 	OPF_DETH = 1u << 17,
 	OPF_PAYLOAD = 1u << 18, /**< may carry payload */
 	OPF_CNP = 1u << 19,
-	/* of the weft framing */
+	/* of the weft framing, whose extended headers are in another order: weft_parse.c */
 	OPF_WEFT = 1u << 20,    /**< MSN and map follow the BTH, TVer is 1 */
 	OPF_STREAM = 1u << 21,  /**< a packet of a stream: has a PSN and an MSN of its sender's */
 	OPF_SPH = 1u << 22,     /**< offset, message length, and ssn or req_msn */
@@ -79,14 +79,16 @@ enum opcode_flag {
 	OPF_START = OPF_FIRST | OPF_ONLY, /**< begins a message */
 	OPF_END = OPF_LAST | OPF_ONLY,    /**< ends a message */
 	OPF_REQUEST = OPF_SEND | OPF_WRITE | OPF_READ | OPF_ATOMIC,
-	OPF_RESPONSE = OPF_READ_RESP | OPF_ACK,
+	OPF_RESPONSE = OPF_READ_RESP | OPF_ACK | OPF_ATOMIC_RESP,
 };
 
 /** One row per opcode; flags 0 = an opcode that we do not speak. */
 struct opcode_info {
 	const char *name; /**< "RC SEND FIRST"; NULL if not spoken */
 	uint32_t flags;   /**< enum opcode_flag */
-	uint8_t ext_len;  /**< bytes of extended headers behind the BTH */
+	/** Bytes of extended headers behind the BTH; of the weft framing those that every packet
+	 * of this opcode has, MSN and map among them. */
+	uint8_t ext_len;
 };
 
 /** By BTH opcode: parse and build both follow it. */

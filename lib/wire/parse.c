@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <assert.h>
 
-#include "be.h"
-#include "hdr.h"
+#include "int.h"
 #include "psn.h"
-#include "wire.h"
+#include "trim.h"
+#include "weft_hdr.h"
+#include "wire_impl.h"
 
 /* What the layers of one frame agree on while it is read from the outside in. */
 struct cursor {
@@ -33,16 +34,11 @@ read_ext(const uint8_t *p, struct wire_pkt *w)
 		p += DETH_LEN;
 	}
 	if (flags & OPF_RETH) {
-		w->va = get_be64(p);
-		w->rkey = get_be32(p + 8);
-		w->dma_len = get_be32(p + 12);
+		read_reth(p, w);
 		p += RETH_LEN;
 	}
 	if (flags & OPF_ATOMIC_ETH) {
-		w->va = get_be64(p);
-		w->rkey = get_be32(p + 8);
-		w->swap_add = get_be64(p + 12);
-		w->compare = get_be64(p + 20);
+		read_atomic_eth(p, w);
 		p += ATOMIC_ETH_LEN;
 	}
 	if (flags & OPF_AETH) {
@@ -62,34 +58,14 @@ read_ext(const uint8_t *p, struct wire_pkt *w)
 		w->inv_rkey = get_be32(p);
 }
 
-/*
- * Whether this much payload and padding is possible with this opcode, whatever the QP's path MTU:
- * with it the QP checks again (FIRST and MIDDLE have exactly one MTU).
- */
-static bool
-payload_fits(const struct opcode_info *op, uint32_t payload_len, uint32_t pad)
+/* A BTH, whose opcode and TVer the caller judges. */
+static void
+read_bth(const uint8_t *p, struct wire_pkt *w)
 {
-	if (!(op->flags & OPF_PAYLOAD))
-		return payload_len == 0 && pad == 0;
-	if (payload_len > PMTU_MAX)
-		return false;
-	if (op->flags & (OPF_FIRST | OPF_MIDDLE))
-		return payload_len > 0 && pad == 0;
-	return payload_len > 0 || op->flags & OPF_ONLY;
-}
-
-/* off stands at the BTH, len is the end of the UDP datagram and holds at least BTH and ICRC. */
-static enum wire_kind
-parse_roce(struct cursor *c, struct wire_pkt *w)
-{
-	const uint8_t *p = c->frame + c->off;
-	uint32_t body_len = c->len - c->off - BTH_LEN - ICRC_LEN;
 	uint32_t word;
 
 	w->opcode = p[0];
 	w->op = &opcode_table[w->opcode];
-	if (!(w->op->flags & OPF_VALID) || p[1] & 0x0f)
-		return refuse(c, WIRE_BAD_OPCODE);
 	w->solicited = p[1] >> 7;
 	w->mig_req = p[1] >> 6 & 1;
 	w->pad = p[1] >> 4 & 3;
@@ -101,16 +77,60 @@ parse_roce(struct cursor *c, struct wire_pkt *w)
 	word = get_be32(p + 8);
 	w->ack_req = word >> 31;
 	w->psn = word & PSN_MASK;
+}
 
+/* The transport version names the framing. */
+static bool
+is_spoken(const uint8_t *bth, const struct wire_pkt *w)
+{
+	uint32_t tver = w->op->flags & OPF_WEFT ? WEFT_TVER : 0;
+
+	return w->op->flags & OPF_VALID && (bth[1] & 0x0f) == tver;
+}
+
+/* off stands at the BTH, len is the end of the UDP datagram and holds at least BTH and ICRC. */
+static enum wire_kind
+parse_roce(struct cursor *c, struct wire_pkt *w)
+{
+	const uint8_t *p = c->frame + c->off;
+	uint32_t body_len = c->len - c->off - BTH_LEN - ICRC_LEN;
+
+	read_bth(p, w);
+	if (!is_spoken(p, w))
+		return refuse(c, WIRE_BAD_OPCODE);
+	w->end_off = c->len;
+	if (w->op->flags & OPF_WEFT) {
+		c->bad = weft_read(p, c->len - c->off, w);
+		return c->bad == WIRE_BAD_NONE ? WIRE_ROCE : WIRE_BAD;
+	}
 	if (body_len < (uint32_t)w->op->ext_len + w->pad || body_len % 4)
 		return refuse(c, WIRE_BAD_LENGTH);
 	w->payload = p + BTH_LEN + w->op->ext_len;
 	w->payload_len = body_len - w->op->ext_len - w->pad;
-	w->end_off = c->len;
-	if (!payload_fits(w->op, w->payload_len, w->pad))
+	if (!payload_fits(w->op->flags, w->payload_len, w->pad))
 		return refuse(c, WIRE_BAD_LENGTH);
 	if (w->op->ext_len)
 		read_ext(p + BTH_LEN, w);
+	return WIRE_ROCE;
+}
+
+/* A datagram too short for a BTH and an ICRC; off stands at the UDP header. */
+static enum wire_kind
+parse_header_only(struct cursor *c, struct wire_pkt *w)
+{
+	const uint8_t *bth = c->frame + c->off + UDP_LEN;
+
+	if (c->len - c->off != WEFT_HEADER_ONLY_UDP_LEN)
+		return refuse(c, WIRE_BAD_SHORT);
+	read_bth(bth, w);
+	if (!is_spoken(bth, w) || !(w->op->flags & (OPF_STREAM | OPF_BOUNCE)) ||
+	    (w->tos >> DCP_TAG_SHIFT & 3) != DCP_HEADER_ONLY)
+		return refuse(c, WIRE_BAD_SHORT);
+	if (!wire_header_only_sum_ok(c->frame + w->l3_off, w->ipv6))
+		return refuse(c, WIRE_BAD_SUM);
+	weft_read_header_only(bth, w);
+	w->udp_sport = get_be16(c->frame + c->off);
+	w->end_off = c->len;
 	return WIRE_ROCE;
 }
 
@@ -125,7 +145,7 @@ parse_udp(struct cursor *c, struct wire_pkt *w)
 	if (udp_len != c->len - c->off)
 		return refuse(c, WIRE_BAD_UDP);
 	if (udp_len < UDP_LEN + BTH_LEN + ICRC_LEN)
-		return refuse(c, WIRE_BAD_SHORT);
+		return parse_header_only(c, w);
 	w->udp_sport = get_be16(p);
 	c->off += UDP_LEN;
 	return parse_roce(c, w);
@@ -279,13 +299,39 @@ wire_parse(const uint8_t *frame, uint32_t len, struct wire_pkt *w, enum wire_bad
 	return kind;
 }
 
-bool
-wire_icrc_ok(const uint8_t *frame, const struct wire_pkt *w)
+/* With the INT area as ones: switches write to it. len bytes from the IP header to the ICRC. */
+static uint32_t
+icrc_without_int(const uint8_t *l3, uint32_t len, const struct wire_pkt *w)
+{
+	uint8_t ones[INT_LEN(INT_SLOTS_MAX)];
+	uint32_t begin = (w->ipv6 ? IPV6_LEN : IPV4_LEN) + UDP_LEN + WEFT_OFF_INT;
+	uint32_t end = begin + INT_LEN(w->weft.nb_slots);
+	uint32_t crc = icrc_headers(l3, w->ipv6, begin);
+
+	memset(ones, 0xff, sizeof(ones));
+	crc = icrc_update(crc, ones, end - begin);
+	return icrc_update(crc, l3 + end, len - end);
+}
+
+uint32_t
+wire_icrc(const uint8_t *frame, const struct wire_pkt *w)
 {
 	const uint8_t *l3 = frame + w->l3_off;
 	uint32_t len = w->end_off - ICRC_LEN - w->l3_off;
+
+	if (w->opcode < OP_WEFT)
+		return ~icrc_headers(l3, w->ipv6, len);
+	assert(!w->weft.is_header_only);
+	if (w->weft.nb_slots && w->op->flags & OPF_STREAM)
+		return ~icrc_without_int(l3, len, w);
+	return ~icrc_headers(l3, w->ipv6, len);
+}
+
+bool
+wire_icrc_ok(const uint8_t *frame, const struct wire_pkt *w)
+{
 	uint32_t got;
 
-	memcpy(&got, l3 + len, sizeof(got));
-	return le32toh(got) == ~icrc_headers(l3, w->ipv6, len);
+	memcpy(&got, frame + w->end_off - ICRC_LEN, sizeof(got));
+	return le32toh(got) == wire_icrc(frame, w);
 }

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "icrc.h"
 #include "weft_hdr.h"
+#include "wire.h"
 
 /**
  * @file
@@ -40,5 +40,19 @@ wire_may_trim_found(const uint8_t *bth, uint32_t bth_len, enum dcp_tag tag)
  * @return  the new length, l3_off + 43 (IPv4) or + 63 (IPv6): 57 or 77 bytes without a VLAN tag.
  */
 uint32_t wire_trim(uint8_t *frame, uint32_t l3_off, bool ipv6);
+
+/** Whether the UDP checksum of a header-only packet is right, or 0: that of some other switch. */
+bool wire_header_only_sum_ok(const uint8_t *l3, bool ipv6);
+
+/**
+ * Make a trimmed stream packet that its receiver got its bounce: back to the sender, addressed to
+ * the sender's QP. PSN, MSN, retry number, UDP ports, type of service and VLAN tag stay.
+ *
+ * @param frame  the packet's own; its destination MAC is ours, and becomes the source.
+ * @param w      as wire_parse read it: header-only, not a bounce.
+ * @param qpn    of the sender's QP.
+ * @return       the length, w->end_off.
+ */
+uint32_t wire_bounce(uint8_t *frame, const struct wire_pkt *w, uint32_t qpn);
 
 #endif

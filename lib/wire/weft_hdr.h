@@ -28,6 +28,9 @@ enum weft_opcode {
 /** Low four bits of BTH byte 1; plain RoCEv2 has 0. */
 #define WEFT_TVER 1
 
+/** BTH byte 8: A, and the retry number. */
+#define WEFT_RETRY_MASK 0x7f
+
 /** Offsets from the BTH on. */
 enum weft_offset {
 	WEFT_OFF_MSN = BTH_LEN,
@@ -37,6 +40,9 @@ enum weft_offset {
 
 /** UDP length of a header-only packet: up to and with the MSN. */
 #define WEFT_HEADER_ONLY_UDP_LEN (UDP_LEN + WEFT_OFF_MAP)
+
+/** A bounce's way begins at its receiver, so with a full TTL or hop limit. */
+#define WEFT_BOUNCE_TTL 64
 
 /** Bits 3-2 of the type of service. They count in weft packets only: DSCP 26, 46 end in 10 too. */
 enum dcp_tag {

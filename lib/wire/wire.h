@@ -64,6 +64,10 @@ enum wire_kind {
 	 * RoCEv2 with every length right that can be judged without a QP: the opcode's headers and
 	 * pad, payload 1 to 4096 (ONLY: 0 to 4096, none where the opcode has none), no pad in FIRST
 	 * and MIDDLE. Against the path MTU the QP checks; the ICRC is not yet checked.
+	 * Or of the weft framing: also all that its map and its opcode announce is there, and
+	 * offset, length of the message and of the payload agree with the opcode's FIRST, MIDDLE,
+	 * LAST or ONLY. Or such a packet cut to header-only (wire_is_header_only), whose UDP
+	 * checksum is right or 0.
 	 */
 	WIRE_ROCE,
 	WIRE_ARP,   /**< eth_type 0x0806 */
@@ -79,8 +83,10 @@ enum wire_bad {
 	WIRE_BAD_SHORT, /**< ends inside a header, or before the end that IP names */
 	WIRE_BAD_IP,    /**< version or header length; to RoCE's port also options, fragment, sum */
 	WIRE_BAD_UDP,   /**< length differs from IP's */
-	WIRE_BAD_OPCODE, /**< one that we do not speak, or TVer not 0 */
-	WIRE_BAD_LENGTH, /**< pad or payload does not fit the opcode */
+	WIRE_BAD_OPCODE, /**< one that we do not speak, or a TVer of another framing */
+	WIRE_BAD_LENGTH, /**< headers, pad or payload do not fit the opcode */
+	WIRE_BAD_FIELD,  /**< weft: placement that contradicts itself or the opcode; RNR, SACK */
+	WIRE_BAD_SUM,    /**< weft: UDP checksum of a header-only packet */
 	WIRE_BAD_NB,
 };
 
@@ -98,8 +104,7 @@ struct wire_lane {
  */
 struct wire_weft {
 	/* map: what follows */
-	uint8_t nb_slots; /**< stream: slots of the INT area, 0 = no area; ACK: hops echoed, has_int
-	                   */
+	uint8_t nb_slots; /**< INT area of so many slots; ACK: echo of so many hops; 0 = none */
 	bool has_lane;    /**< stream: path header */
 	bool has_ts;      /**< stream: timestamp; ACK: timestamp echo */
 	bool retransmit;  /**< stream: R, this PSN was sent before */
@@ -137,6 +142,9 @@ struct wire_weft {
 	const uint8_t *int_area;
 	const uint8_t *ext; /**< content of block X; parse: in the frame */
 };
+
+/** Longest message, bytes. Source: IBA vol. 1, ch. 9 (a DMA length has at most 2^31). */
+#define WEFT_MSG_MAX (UINT32_C(1) << 31)
 
 /**
  * A RoCEv2 packet in host order: what parse reads and what build writes. Fields of headers that
@@ -198,7 +206,17 @@ struct wire_pkt {
 enum wire_kind wire_parse(const uint8_t *frame, uint32_t len, struct wire_pkt *w,
                           enum wire_bad *bad);
 
-/** Whether the ICRC of a parsed RoCE frame is right. */
+/** Whether a parsed RoCE packet is one that was cut behind its MSN: it has no ICRC. */
+static inline bool
+wire_is_header_only(const struct wire_pkt *w)
+{
+	return w->op->flags & OPF_WEFT && w->weft.is_header_only;
+}
+
+/** The ICRC that a parsed RoCE frame should have; it is written least significant byte first. */
+uint32_t wire_icrc(const uint8_t *frame, const struct wire_pkt *w);
+
+/** Whether the ICRC of a parsed RoCE frame is right. Not to be asked of a header-only packet. */
 bool wire_icrc_ok(const uint8_t *frame, const struct wire_pkt *w);
 
 /**
@@ -210,9 +228,10 @@ struct wire_path {
 	uint8_t len;    /**< bytes used in hdr */
 	uint8_t l3_off; /**< 14 or 18 */
 	bool ipv6;
+	uint8_t tos;      /**< without ECN bits */
 	uint16_t ip_csum; /**< IPv4: folded sum of the constant part */
-	uint32_t icrc;    /**< the ICRC's register behind the UDP ports of hdr */
-	uint64_t key;     /**< length, port and ECN bits of hdr; 0 = not filled in yet */
+	uint32_t icrc;    /**< the ICRC's register behind the UDP header of hdr */
+	uint64_t key;     /**< length, port and type of service of hdr; 0 = not filled in yet */
 	/** the headers as the ICRC sees them, icrc_impl.h; without length and port */
 	uint8_t icrc_block[64];
 };
@@ -223,14 +242,18 @@ struct wire_addr {
 	struct ip_addr dst, src; /**< both IPv4-mapped or neither */
 	uint16_t vlan_tci;       /**< priority (PCP) 3, drop eligible 1, VLAN ID 12 bits */
 	bool has_vlan;
-	uint8_t tos; /**< without ECN bits: build adds them */
+	/** Without ECN bits: build adds them, and in packets of the weft framing their tag. */
+	uint8_t tos;
 	uint8_t ttl;
 	/** IPv4: of every packet. With DF set it means nothing, so that one will do: RFC 6864. */
 	uint16_t ip_id;
 	uint32_t flow_label; /**< IPv6, 20 bits; higher ones are dropped */
 };
 
-/** Lay out a path. ECN bits in addr->tos are dropped: wire_build sets them per packet. */
+/**
+ * Lay out a path. ECN bits in addr->tos are dropped: wire_build sets them per packet, and in
+ * packets of the weft framing bits 3-2 too.
+ */
 void wire_path_init(struct wire_path *path, const struct wire_addr *addr);
 
 /**
@@ -240,7 +263,8 @@ void wire_path_init(struct wire_path *path, const struct wire_addr *addr);
  * @param w        BTH and extended headers (op, pad and what follows op are not read);
  *                 w->payload_len bytes of payload will follow, at most 4096 and none for an
  *                 opcode without OPF_PAYLOAD. The opcode is one of opcode_table's; PSN, MSN and
- *                 QPNs have 24 bits.
+ *                 QPNs have 24 bits. Of OPF_WEFT opcodes: what w->weft says of them; not a
+ *                 bounce, which trim.h makes, and never header-only.
  * @param path     remembers what it was filled in with.
  * @param udp_sport, ecn  what may differ between packets of a path (enum ip_ecn).
  * @param crc      the ICRC's register over the pseudo header and these headers: continue it over

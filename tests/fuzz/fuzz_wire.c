@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "differ.h"
 #include "frames.h"
 #include "fuzz.h"
 #include "golden.h"
@@ -19,35 +20,14 @@
 #include "weft_hdr.h"
 #include "wire.h"
 
-static uint64_t nb_inputs, nb_roce, nb_weft, nb_trimmed;
+static uint64_t nb_inputs, nb_roce, nb_weft, nb_trimmed, nb_header_only;
 
-/* All that the opcode has and build is given; the fields of other headers are not defined. */
+/* What was taken is built again and reads the same. */
 static void
 check_same(const struct wire_pkt *a, const struct wire_pkt *b)
 {
-	uint32_t flags = a->op->flags;
-
-	FUZZ_CHECK(a->opcode == b->opcode && a->op == b->op && a->pad == b->pad);
-	FUZZ_CHECK(a->solicited == b->solicited && a->mig_req == b->mig_req);
-	FUZZ_CHECK(a->fecn == b->fecn && a->becn == b->becn && a->ack_req == b->ack_req);
-	FUZZ_CHECK(a->pkey == b->pkey && a->dest_qpn == b->dest_qpn && a->psn == b->psn);
-	if (flags & OPF_AETH)
-		FUZZ_CHECK(a->syndrome == b->syndrome && a->msn == b->msn);
-	if (flags & (OPF_RETH | OPF_ATOMIC_ETH))
-		FUZZ_CHECK(a->va == b->va && a->rkey == b->rkey);
-	if (flags & OPF_RETH)
-		FUZZ_CHECK(a->dma_len == b->dma_len);
-	if (flags & OPF_ATOMIC_ETH)
-		FUZZ_CHECK(a->swap_add == b->swap_add && a->compare == b->compare);
-	if (flags & OPF_ATOMIC_ACK_ETH)
-		FUZZ_CHECK(a->atomic_orig == b->atomic_orig);
-	if (flags & OPF_IMM)
-		FUZZ_CHECK(a->imm == b->imm);
-	if (flags & OPF_IETH)
-		FUZZ_CHECK(a->inv_rkey == b->inv_rkey);
-	if (flags & OPF_DETH)
-		FUZZ_CHECK(a->qkey == b->qkey && a->src_qpn == b->src_qpn);
-	FUZZ_CHECK(a->payload_len == b->payload_len);
+	FUZZ_CHECK(!wire_differ(a, b));
+	FUZZ_CHECK(a->op == b->op && a->pad == b->pad);
 	FUZZ_CHECK(!memcmp(a->payload, b->payload, a->payload_len));
 	FUZZ_CHECK(a->l3_off == b->l3_off && a->end_off == b->end_off);
 	FUZZ_CHECK(!memcmp(&a->src, &b->src, sizeof(a->src)) && !memcmp(&a->dst, &b->dst, 16));
@@ -140,6 +120,28 @@ check_weft(const uint8_t *data, uint32_t len, uint32_t l3_off, bool ipv6)
 	free(frame);
 }
 
+/* A trimmed packet's bounce reads as what it was, the other way round. */
+static void
+check_bounce(const uint8_t *data, uint32_t len, const struct wire_pkt *w)
+{
+	uint8_t *frame;
+	struct wire_pkt back;
+	enum wire_bad bad;
+
+	nb_header_only++;
+	FUZZ_CHECK(w->payload_len == 0 && w->op->flags & (OPF_STREAM | OPF_BOUNCE));
+	if (w->op->flags & OPF_BOUNCE)
+		return;
+	frame = exact_copy(data, len);
+	FUZZ_CHECK(wire_bounce(frame, w, 0x123456) == w->end_off);
+	FUZZ_CHECK(wire_parse(frame, w->end_off, &back, &bad) == WIRE_ROCE);
+	FUZZ_CHECK(wire_is_header_only(&back) && back.op->flags & OPF_BOUNCE);
+	FUZZ_CHECK(back.dest_qpn == 0x123456 && back.psn == w->psn && back.msn == w->msn);
+	FUZZ_CHECK(back.weft.retry == w->weft.retry && back.tos == w->tos);
+	FUZZ_CHECK(!memcmp(&back.src, &w->dst, 16) && !memcmp(&back.dst, &w->src, 16));
+	free(frame);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
@@ -162,6 +164,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	nb_roce++;
 	FUZZ_CHECK(first.end_off <= len);
+	if (wire_is_header_only(&first)) {
+		check_bounce(data, (uint32_t)len, &first);
+		return 0;
+	}
 	wire_icrc_ok(data, &first);
 	if (first.ipv6 && (is_mapped(&first.src) || is_mapped(&first.dst)))
 		return 0;
@@ -185,10 +191,12 @@ main(int argc, char **argv)
 	};
 	int code = fuzz_main(argc, argv, &fuzz);
 
-	printf("%llu of them taken as RoCE, %llu as weft, %llu trimmed\n",
+	printf("%llu of them taken as RoCE, %llu as weft, %llu trimmed, %llu header-only\n",
 	       (unsigned long long)nb_roce, (unsigned long long)nb_weft,
-	       (unsigned long long)nb_trimmed);
+	       (unsigned long long)nb_trimmed, (unsigned long long)nb_header_only);
 	/* Else the mutations have become too wild to test much. */
-	return code ? code : nb_roce < nb_inputs / 10 || nb_weft < nb_inputs / 20 || !nb_trimmed;
+	return code ? code
+	            : nb_roce < nb_inputs / 10 || nb_weft < nb_inputs / 20 || !nb_trimmed ||
+	                       !nb_header_only;
 }
 #endif

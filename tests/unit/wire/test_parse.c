@@ -327,7 +327,7 @@ Test(parse, payload_and_pad_must_fit_the_opcode)
 {
 	uint8_t frame[GOLDEN_FRAME_MAX + 8];
 
-	for (uint32_t opcode = 0; opcode < 256; opcode++) {
+	for (uint32_t opcode = 0; opcode < OP_WEFT; opcode++) {
 		const struct opcode_info *op = &opcode_table[opcode];
 		static const uint32_t lens[] = {0,   1,    2,    3,    4,    255,
 		                                256, 1023, 1024, 4093, 4096, 4100};
