@@ -104,7 +104,7 @@ open_nic(struct world *w, int side)
 		.base_rtt_ns = 10000,
 		.window_pkts = w->conf.window_pkts,
 		.seed = 1234 + (uint64_t)side,
-		.rel = reliability_find("gbn"),
+		.rel = w->conf.rel ? w->conf.rel : reliability_find("gbn"),
 		.rel_dgram = reliability_find("none"),
 		.cc = cc_find("fixed"),
 		.lb = lb_find("fixed", LB_HOST),

@@ -29,6 +29,7 @@ struct world_conf {
 	uint16_t vlan;                /**< of all addresses; 0 = untagged */
 	const uint8_t *traffic_class; /**< of both NICs; NULL = the applications' */
 	bool ignores_pfc;
+	const struct reliability_ops *rel;             /**< of RC, with its defaults; NULL = gbn */
 	void (*tap)(void *arg, const struct pkt *pkt); /**< sees every frame that arrives */
 	void *tap_arg;
 };

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every reliability engine, on every framing that it can have, carries every operation of whole
+ * host stacks over links that lose, double, overtake, delay and fall silent. An engine is under
+ * test when it is listed in rel_subjects.
+ *
+ * A failure names the seed and a command that runs it alone, with a trace of its last events. The
+ * seeds run from 1 on; one that once failed stays, with a line of its story.
+ */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rel_bad.h"
+#include "rel_subjects.h"
+#include "rel_world.h"
+
+/* Of each subject: what a build with a sanitizer does in the time of a plain one. */
+#ifdef __SANITIZE_ADDRESS__
+#define NB_SEEDS 70
+#define NB_SEEDS_LONG 2000
+#else
+#define NB_SEEDS 400
+#define NB_SEEDS_LONG 20000
+#endif
+/* Until a planted mistake is found. */
+#define NB_SEEDS_PLANTED 40
+/* For each kind of mischief. */
+#define NB_SEEDS_MISCHIEF 12
+
+static struct rel_trace trace;
+
+/* This program: Criterion runs a test under another name. */
+static const char *
+program(void)
+{
+	static char path[4096];
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	return len > 0 ? path : "test_conformance_reliability";
+}
+
+static void
+explain(const struct rel_subject *subject, uint64_t seed, const struct rel_verdict *v)
+{
+	fprintf(stderr,
+	        "# %s, seed %llu: %s\n# WEFT_TEST_SUBJECT='%s' WEFT_TEST_SEED=%llu %s --filter "
+	        "'*/every_engine*'\n",
+	        subject->name, (unsigned long long)seed, v->why, subject->name,
+	        (unsigned long long)seed, program());
+}
+
+/* A seed without a trace, which costs time; if it fails, again with one. */
+static void
+run(const struct rel_subject *subject, uint64_t seed, struct rel_watch *watch)
+{
+	struct rel_verdict v = rel_run(subject, seed, watch);
+	struct rel_watch closer = {.trace = &trace};
+
+	if (!v.is_bad)
+		return;
+	rel_run(subject, seed, &closer);
+	rel_trace_print(&trace, stderr);
+	explain(subject, seed, &v);
+	cr_assert_fail("%s, seed %llu: %s", subject->name, (unsigned long long)seed, v.why);
+}
+
+static void
+progress(const struct rel_subject *subject, uint64_t nb_seeds, const struct rel_tally *t)
+{
+	const char *path = getenv("WEFT_TEST_PROGRESS");
+	FILE *to = path ? fopen(path, "a") : NULL;
+
+	if (!to)
+		return;
+	fprintf(to,
+	        "%s: %llu seeds, %llu operations, %llu frames, %llu lost, %llu repeats, %llu "
+	        "timeouts, %llu without a receive\n",
+	        subject->name, (unsigned long long)nb_seeds, (unsigned long long)t->nb_ops,
+	        (unsigned long long)t->nb_frames, (unsigned long long)t->nb_dropped,
+	        (unsigned long long)t->nb_retransmits, (unsigned long long)t->nb_timeouts,
+	        (unsigned long long)t->nb_rnr);
+	fclose(to);
+}
+
+Test(conformance_reliability, every_engine_carries_every_operation)
+{
+	uint64_t nb_seeds = getenv("WEFT_TEST_LONG") ? NB_SEEDS_LONG : NB_SEEDS;
+	const char *only = getenv("WEFT_TEST_SUBJECT"), *seed = getenv("WEFT_TEST_SEED");
+	uint64_t first = seed ? strtoull(seed, NULL, 0) : 1;
+	uint64_t last = seed ? first : nb_seeds;
+
+	for (const struct rel_subject *s = rel_subjects(); s->name; s++) {
+		struct rel_watch watch = {0};
+
+		if (only && strcmp(only, s->name))
+			continue;
+		for (uint64_t n = first; n <= last; n++)
+			run(s, n, &watch);
+		progress(s, last - first + 1, &watch.tally);
+		if (seed)
+			continue;
+		/* That the links were bad enough to say something. */
+		cr_expect_gt(watch.tally.nb_retransmits, nb_seeds, "%s", s->name);
+		cr_expect_gt(watch.tally.nb_timeouts, nb_seeds / 10, "%s", s->name);
+		cr_expect_gt(watch.tally.nb_rnr, nb_seeds / 10, "%s", s->name);
+	}
+}
+
+/* A run in a process of its own: a mistake may well end in an assert of the stack. */
+static bool
+is_found(const struct rel_planted *p, uint64_t seed, char *why, size_t size)
+{
+	int ends[2], status;
+	ssize_t len;
+	pid_t child;
+
+	cr_assert_eq(pipe(ends), 0);
+	child = fork();
+	cr_assert_neq(child, -1);
+	if (child == 0) {
+		struct rel_watch watch = {0};
+		struct rel_verdict v;
+
+		close(STDERR_FILENO); /* an assert's words are nobody's concern */
+		if (p->plant)
+			p->plant();
+		v = rel_run(&p->subject, seed, &watch);
+		if (v.is_bad && write(ends[1], v.why, strlen(v.why)) < 0)
+			_exit(2);
+		_exit(v.is_bad);
+	}
+	close(ends[1]);
+	len = read(ends[0], why, size - 1);
+	why[len > 0 ? len : 0] = '\0';
+	close(ends[0]);
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	if (WIFSIGNALED(status))
+		snprintf(why, size, "signal %d", WTERMSIG(status));
+	return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+}
+
+Test(conformance_reliability, each_planted_mistake_is_found)
+{
+	for (const struct rel_planted *p = rel_planted_engines; p->subject.name; p++) {
+		bool found = false;
+		char why[256] = "";
+		uint64_t seed = 0;
+
+		while (!found && seed < NB_SEEDS_PLANTED)
+			found = is_found(p, ++seed, why, sizeof(why));
+		cr_log_info("%s: seed %llu: %s", p->subject.name, (unsigned long long)seed, why);
+		cr_expect_eq(found, !p->is_good, "%s: %s after %llu seeds%s%s", p->subject.name,
+		             found ? "found" : "not found", (unsigned long long)seed,
+		             found ? ": " : "", why);
+	}
+}
+
+/* A run may have no occasion for it, or an end that excuses it: of several one must be found. */
+Test(conformance_reliability, the_oracle_sees_what_the_rig_does_wrong)
+{
+	for (int m = REL_NO_MISCHIEF + 1; m < REL_NB_MISCHIEFS; m++) {
+		uint32_t nb_found = 0;
+
+		for (uint64_t seed = 1; seed <= NB_SEEDS_MISCHIEF; seed++) {
+			struct rel_watch watch = {.mischief = (enum rel_mischief)m};
+
+			nb_found += rel_run(rel_subjects(), seed, &watch).is_bad;
+		}
+		cr_log_info("%s: found in %u of %u", rel_mischief_text((enum rel_mischief)m),
+		            nb_found, NB_SEEDS_MISCHIEF);
+		cr_expect_gt(nb_found, NB_SEEDS_MISCHIEF / 4, "%s: found in %u of %u",
+		             rel_mischief_text((enum rel_mischief)m), nb_found, NB_SEEDS_MISCHIEF);
+	}
+}
+
+Test(conformance_reliability, a_seed_is_one_run)
+{
+	for (const struct rel_subject *s = rel_subjects(); s->name; s++) {
+		for (uint64_t seed = 1; seed <= 10; seed++) {
+			struct rel_watch a = {0}, b = {0};
+
+			rel_run(s, seed, &a);
+			rel_run(s, seed, &b);
+			cr_expect_eq(memcmp(&a.tally, &b.tally, sizeof(a.tally)), 0,
+			             "%s, seed %llu", s->name, (unsigned long long)seed);
+		}
+	}
+}
