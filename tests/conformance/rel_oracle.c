@@ -441,9 +441,10 @@ may_fail(const struct rel_oracle *o, uint32_t pair, int side, uint32_t i, uint8_
 		/* Who has failed answers no more. */
 		return is_bad_pair && status == SHM_WC_RETRY_EXC_ERR;
 	case REL_END_ACCESS:
+		/* The peer has failed, and what it said last can be lost: also of what was well. */
 		if (is_bad_way)
-			return op->bad_key && (status == SHM_WC_REM_ACCESS_ERR ||
-			                       (loses && status == SHM_WC_RETRY_EXC_ERR));
+			return (op->bad_key && status == SHM_WC_REM_ACCESS_ERR) ||
+			       (loses && status == SHM_WC_RETRY_EXC_ERR);
 		return is_bad_pair && status == SHM_WC_WR_FLUSH_ERR;
 	}
 	return false;
