@@ -38,7 +38,8 @@ struct copy_run {
 	uint32_t len;
 	union {
 		uint32_t out_idx; /**< out: which packet */
-		uint32_t psn;     /**< in: of the request, 24 bits; BATCH_ANSWER = an answer */
+		/** in: of the request, 24 bits (weft: its MSN); BATCH_ANSWER = an answer */
+		uint32_t psn;
 	};
 	uint32_t cqe_idx; /**< in: completions from here on tell of these bytes */
 	bool failed;      /**< in: the memory is gone */
@@ -54,7 +55,7 @@ struct out_pkt {
 	uint32_t payload_len;
 	uint32_t crc;
 	uint32_t wr_idx; /**< of a request: its slot in the SQ, free running */
-	uint32_t psn;    /**< 24 bits */
+	uint32_t psn;    /**< 24 bits; of a weft response the MSN of its request */
 	bool is_request; /**< else an answer */
 	bool to_self;    /**< to the own MAC */
 	bool waits;      /**< some of its payload is gathered at the flush */

@@ -3,6 +3,7 @@
 
 #include "fail.h"
 #include "req.h"
+#include "weft_stream.h"
 #include "wr.h"
 
 static uint64_t
@@ -25,11 +26,15 @@ static bool
 is_silent(const struct qp *qp, uint64_t now_ns)
 {
 	uint64_t timeout_ns = qp->rel_qp.ack_timeout_ns;
+	/* A weft QP may answer before the application has said. */
+	uint32_t retry_cnt = qp->state == SHM_QPS_RTR ? 7 : qp->attr.retry_cnt;
 
+	if (qp->framing == QP_WEFT && weft_is_stalled(qp, now_ns))
+		return true;
 	if (!timeout_ns || qp->hold_ns || !outstanding(qp) || qp->rel->deadline_ns > now_ns)
 		return false;
-	return qp->error.nb_timeouts >= qp->attr.retry_cnt &&
-	       now_ns - qp->progress_ns >= (qp->attr.retry_cnt + 1u) * timeout_ns;
+	return qp->error.nb_timeouts >= retry_cnt &&
+	       now_ns - qp->progress_ns >= (retry_cnt + 1u) * timeout_ns;
 }
 
 void
@@ -41,6 +46,8 @@ comp_arm(struct qp *qp)
 		return;
 	due = min_ns(qp->cc->deadline_ns, qp->lb->deadline_ns);
 	due = min_ns(due, qp->hold_ns ? qp->hold_ns : qp->rel->deadline_ns);
+	if (qp->framing == QP_WEFT)
+		due = min_ns(due, weft_due_ns(qp));
 	/* A later deadline only waits: the timer looks again when it comes up. */
 	if (!wheel_is_armed(&qp->timer) || due < qp->timer.due_ns)
 		wheel_arm(&qp->nic->wheel, &qp->timer, due);
@@ -70,10 +77,10 @@ take_rtt(struct qp *qp, uint64_t now_ns)
 }
 
 static void
-feed_lb(struct qp *qp, enum lb_signal signal, const struct rel_runs *runs, uint64_t rtt_ns,
-        uint64_t now_ns)
+feed_lb(struct qp *qp, enum lb_signal signal, const struct rel_runs *runs, uint16_t udp_sport,
+        uint64_t rtt_ns, uint64_t now_ns)
 {
-	struct lb_feedback fb = {.signal = signal, .rtt_ns = rtt_ns};
+	struct lb_feedback fb = {.signal = signal, .udp_sport = udp_sport, .rtt_ns = rtt_ns};
 
 	if (!qp->lb_ops->on_feedback)
 		return;
@@ -83,33 +90,60 @@ feed_lb(struct qp *qp, enum lb_signal signal, const struct rel_runs *runs, uint6
 	}
 }
 
+/* An acknowledgement, for congestion control. */
+static void
+feed_cc(struct qp *qp, const struct rel_out *out, uint64_t rtt_ns, const struct comp_echo *echo,
+        uint64_t now_ns)
+{
+	struct cc_ack ack = {
+		.sent_count = qp->sent_count,
+		.acked_count = qp->sent_count - qp->rel->inflight_pkts,
+		.rtt_ns = rtt_ns,
+		.acked_bytes = take_bytes(qp, out->acked.nb_pkts),
+		.inflight_bytes = (uint32_t)qp->out_bytes,
+	};
+
+	if (echo) {
+		ack.udp_sport = echo->udp_sport;
+		ack.ecn_echo = echo->ce;
+	}
+	if (echo && echo->hops) {
+		ack.int_path_id = echo->hops->path_id;
+		ack.tbo = echo->hops->tbo;
+		ack.nb_hops = (uint8_t)echo->hops->nb_hops;
+		ack.hops = echo->hops->hops;
+	}
+	qp->cc_ops->on_ack(qp->cc, &qp->nic->cc_nic, &ack, now_ns);
+}
+
+/* Packets that were given up. */
+static void
+feed_loss(struct qp *qp, const struct rel_out *out, uint64_t now_ns)
+{
+	struct cc_loss loss = {.kind = out->timeout ? CC_LOSS_TIMEOUT : CC_LOSS_GAP,
+	                       .lost_bytes = take_bytes(qp, out->lost.nb_pkts)};
+
+	if (qp->cc_ops->on_loss)
+		qp->cc_ops->on_loss(qp->cc, &qp->nic->cc_nic, &loss, now_ns);
+	feed_lb(qp, out->timeout ? LB_TIMEOUT : LB_LOST, &out->lost, 0, 0, now_ns);
+}
+
 /* What the reliability engine learned, in the terms of the other two. */
 static void
-feed(struct qp *qp, const struct rel_out *out, bool is_ack, uint64_t now_ns)
+feed_answer(struct qp *qp, const struct rel_out *out, const struct rel_ack *ack,
+            const struct comp_echo *echo, uint64_t now_ns)
 {
-	struct cc_nic *cc_nic = &qp->nic->cc_nic;
 	uint64_t rtt_ns = take_rtt(qp, now_ns);
+	uint16_t sport = echo ? echo->udp_sport : 0;
 
-	if (out->lost.nb_pkts) {
-		struct cc_loss loss = {.kind = out->timeout ? CC_LOSS_TIMEOUT : CC_LOSS_GAP,
-		                       .lost_bytes = take_bytes(qp, out->lost.nb_pkts)};
-
-		if (qp->cc_ops->on_loss)
-			qp->cc_ops->on_loss(qp->cc, cc_nic, &loss, now_ns);
-		feed_lb(qp, out->timeout ? LB_TIMEOUT : LB_LOST, &out->lost, 0, now_ns);
-	}
-	if (is_ack) {
-		struct cc_ack ack = {
-			.sent_count = qp->sent_count,
-			.acked_count = qp->sent_count - qp->rel->inflight_pkts,
-			.rtt_ns = rtt_ns,
-			.acked_bytes = take_bytes(qp, out->acked.nb_pkts),
-			.inflight_bytes = (uint32_t)qp->out_bytes,
-		};
-
-		qp->cc_ops->on_ack(qp->cc, cc_nic, &ack, now_ns);
-		feed_lb(qp, LB_ACKED, &out->acked, rtt_ns, now_ns);
-	}
+	if (ack->rtt_ns)
+		rtt_ns = ack->rtt_ns;
+	if (out->lost.nb_pkts)
+		feed_loss(qp, out, now_ns);
+	feed_cc(qp, out, rtt_ns, echo, now_ns);
+	feed_lb(qp, LB_ACKED, &out->acked, sport, rtt_ns, now_ns);
+	if (echo && echo->ce)
+		feed_lb(qp, LB_CE, &out->acked, sport, 0, now_ns);
 }
 
 static void
@@ -118,7 +152,8 @@ note_progress(struct qp *qp, uint64_t old_una, uint64_t now_ns)
 	if (qp->rel->tx_una == old_una)
 		return;
 	qp->progress_ns = now_ns;
-	qp->nb_rnr = 0;
+	if (qp->framing == QP_PLAIN) /* of weft, refused requests are acknowledged too */
+		qp->nb_rnr = 0;
 	qp->error.nb_timeouts = 0;
 }
 
@@ -144,7 +179,7 @@ preset(struct rel_out *out)
 }
 
 void
-comp_answer(struct qp *qp, const struct rel_ack *ack, uint64_t now_ns)
+comp_answer(struct qp *qp, const struct rel_ack *ack, const struct comp_echo *echo, uint64_t now_ns)
 {
 	uint64_t old_una = qp->rel->tx_una;
 	struct rel_out out;
@@ -152,7 +187,7 @@ comp_answer(struct qp *qp, const struct rel_ack *ack, uint64_t now_ns)
 	preset(&out);
 	qp->rel_ops->on_ack(qp->rel, ack, now_ns, &out);
 	note_progress(qp, old_una, now_ns);
-	feed(qp, &out, true, now_ns);
+	feed_answer(qp, &out, ack, echo, now_ns);
 	go_on(qp, now_ns);
 }
 
@@ -192,7 +227,8 @@ rel_timer(struct qp *qp, uint64_t now_ns)
 		qp->nic->stats.local_ack_timeout_err++;
 		qp->counts.timeouts++;
 	}
-	feed(qp, &out, false, now_ns);
+	if (out.lost.nb_pkts)
+		feed_loss(qp, &out, now_ns);
 }
 
 void
@@ -201,6 +237,8 @@ comp_timer(struct qp *qp, uint64_t now_ns)
 	if (qp->state == SHM_QPS_ERR || qp->state == SHM_QPS_RESET)
 		return;
 	end_hold(qp, now_ns);
+	if (qp->framing == QP_WEFT)
+		weft_timer(qp, now_ns);
 	if (gave_up(qp, now_ns))
 		return;
 	if (!qp->hold_ns && qp->rel->deadline_ns <= now_ns)

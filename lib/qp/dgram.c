@@ -75,9 +75,9 @@ deliver_grh(struct qp *qp, const struct wire_pkt *w, const uint8_t *frame)
 	static const uint8_t zero[GRH_LEN - IPV4_LEN];
 
 	if (w->ipv6)
-		return sge_place_recv(qp, 0, frame + w->l3_off, GRH_LEN, w->psn);
-	return sge_place_recv(qp, 0, zero, sizeof(zero), w->psn) &&
-	       sge_place_recv(qp, sizeof(zero), frame + w->l3_off, IPV4_LEN, w->psn);
+		return sge_place_recv(qp, qp->recv, 0, frame + w->l3_off, GRH_LEN, w->psn);
+	return sge_place_recv(qp, qp->recv, 0, zero, sizeof(zero), w->psn) &&
+	       sge_place_recv(qp, qp->recv, sizeof(zero), frame + w->l3_off, IPV4_LEN, w->psn);
 }
 
 void
@@ -112,7 +112,7 @@ ud_rx(struct qp *qp, const struct wire_pkt *w, const uint8_t *frame)
 		return;
 	}
 	if (!deliver_grh(qp, w, frame) ||
-	    !sge_place_recv(qp, GRH_LEN, w->payload, w->payload_len, w->psn)) {
+	    !sge_place_recv(qp, qp->recv, GRH_LEN, w->payload, w->payload_len, w->psn)) {
 		qp_fail_recv(qp, QP_REASON_LOCAL_PROT, SHM_WC_LOC_PROT_ERR, 0);
 		return;
 	}

@@ -19,15 +19,15 @@ static const struct verdict fine;
 static const struct verdict bad_sequence = {AETH_NAK_INVALID, QP_REASON_REQ_SEQUENCE, 0,
                                             DROP_SEQUENCE};
 static const struct verdict bad_length = {AETH_NAK_INVALID, QP_REASON_REQ_LENGTH, 0, DROP_LENGTH};
-static const struct verdict bad_rights = {AETH_NAK_INVALID, QP_REASON_REQ_ACCESS, 0, DROP_MEMORY};
-static const struct verdict bad_access = {AETH_NAK_ACCESS, QP_REASON_REQ_ACCESS, 0, DROP_MEMORY};
-static const struct verdict bad_atomic = {AETH_NAK_INVALID, QP_REASON_REQ_ATOMIC, 0, DROP_MEMORY};
-static const struct verdict recv_short = {AETH_NAK_INVALID, QP_REASON_LOCAL_LENGTH,
-                                          SHM_WC_LOC_LEN_ERR, DROP_LENGTH};
-static const struct verdict recv_bad = {AETH_NAK_OPERATION, QP_REASON_LOCAL_WQE,
-                                        SHM_WC_LOC_QP_OP_ERR, DROP_NO_RECV};
-static const struct verdict recv_fault = {AETH_NAK_OPERATION, QP_REASON_LOCAL_PROT,
-                                          SHM_WC_LOC_PROT_ERR, DROP_MEMORY};
+const struct verdict exec_bad_rights = {AETH_NAK_INVALID, QP_REASON_REQ_ACCESS, 0, DROP_MEMORY};
+const struct verdict exec_bad_access = {AETH_NAK_ACCESS, QP_REASON_REQ_ACCESS, 0, DROP_MEMORY};
+const struct verdict exec_bad_atomic = {AETH_NAK_INVALID, QP_REASON_REQ_ATOMIC, 0, DROP_MEMORY};
+const struct verdict exec_recv_short = {AETH_NAK_INVALID, QP_REASON_LOCAL_LENGTH,
+                                        SHM_WC_LOC_LEN_ERR, DROP_LENGTH};
+const struct verdict exec_recv_bad = {AETH_NAK_OPERATION, QP_REASON_LOCAL_WQE, SHM_WC_LOC_QP_OP_ERR,
+                                      DROP_NO_RECV};
+const struct verdict exec_recv_fault = {AETH_NAK_OPERATION, QP_REASON_LOCAL_PROT,
+                                        SHM_WC_LOC_PROT_ERR, DROP_MEMORY};
 
 bool
 exec_in_order(const struct qp *qp, uint32_t flags)
@@ -83,15 +83,15 @@ exec_send(struct qp *qp, const struct wire_pkt *w)
 	if (flags & OPF_START)
 		qp->rx_length = 0;
 	if (qp->rx_length + w->payload_len > qp->recv->length)
-		return recv_short;
-	if (!sge_place_recv(qp, qp->rx_length, w->payload, w->payload_len, w->psn))
-		return recv_fault;
+		return exec_recv_short;
+	if (!sge_place_recv(qp, qp->recv, qp->rx_length, w->payload, w->payload_len, w->psn))
+		return exec_recv_fault;
 	qp->rx_length += w->payload_len;
 	qp->rx_op = OPF_SEND;
 	if (!(flags & OPF_END))
 		return fine;
 	if ((flags & OPF_IETH) && !mr_invalidate(qp->nic, qp, w->inv_rkey))
-		return bad_access;
+		return exec_bad_access;
 	complete_recv(qp, w, SHM_WC_RECV);
 	end_message(qp);
 	return fine;
@@ -107,7 +107,7 @@ begin_write(struct qp *qp, const struct wire_pkt *w)
 	    (one ? w->dma_len != w->payload_len : w->dma_len <= qp->mtu))
 		return bad_length;
 	if (w->dma_len && !piece_remote(qp, w->rkey, w->va, w->dma_len, SHM_ACCESS_REMOTE_WRITE))
-		return bad_access;
+		return exec_bad_access;
 	qp->rx_va = w->va;
 	qp->rx_rkey = w->rkey;
 	qp->rx_left = qp->rx_length = w->dma_len;
@@ -121,7 +121,7 @@ exec_write(struct qp *qp, const struct wire_pkt *w)
 	struct verdict v;
 
 	if (!(qp->attr.access & SHM_ACCESS_REMOTE_WRITE))
-		return bad_rights;
+		return exec_bad_rights;
 	if (flags & OPF_START) {
 		v = begin_write(qp, w);
 		if (v.syndrome)
@@ -131,7 +131,7 @@ exec_write(struct qp *qp, const struct wire_pkt *w)
 		return bad_length;
 	if (w->payload_len &&
 	    !piece_place_remote(qp, qp->rx_rkey, qp->rx_va, w->payload_len, w->payload, w->psn))
-		return bad_access;
+		return exec_bad_access;
 	qp->rx_va += w->payload_len;
 	qp->rx_left -= w->payload_len;
 	qp->rx_op = OPF_WRITE;
@@ -164,18 +164,31 @@ remember(struct qp *qp, const struct rd_res *res)
 	qp->res_next = (qp->res_next + 1) % qp->nb_res;
 }
 
+struct verdict
+exec_judge_read(struct qp *qp, uint64_t va, uint32_t rkey, uint32_t len)
+{
+	if (!(qp->attr.access & SHM_ACCESS_REMOTE_READ))
+		return exec_bad_rights;
+	if (len > WEFT_MAX_MSG)
+		return bad_length;
+	if (len && !piece_remote(qp, rkey, va, len, SHM_ACCESS_REMOTE_READ))
+		return exec_bad_access;
+	qp->nic->stats.rx_read_requests++;
+	return fine;
+}
+
 static struct verdict
 exec_read(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 {
-	if (!(qp->attr.access & SHM_ACCESS_REMOTE_READ) || !qp->attr.max_dest_rd_atomic)
-		return bad_rights;
+	struct verdict v;
+
+	if (!qp->attr.max_dest_rd_atomic)
+		return exec_bad_rights;
 	if (nb_rd_waiting(qp) >= qp->attr.max_dest_rd_atomic)
-		return bad_atomic;
-	if (w->dma_len > WEFT_MAX_MSG)
-		return bad_length;
-	if (w->dma_len && !piece_remote(qp, w->rkey, w->va, w->dma_len, SHM_ACCESS_REMOTE_READ))
-		return bad_access;
-	qp->nic->stats.rx_read_requests++;
+		return exec_bad_atomic;
+	v = exec_judge_read(qp, w->va, w->rkey, w->dma_len);
+	if (v.syndrome)
+		return v;
 	end_message(qp);
 	remember(qp, &(struct rd_res){.first_psn = psn,
 	                              .nb_psns = (uint32_t)(qp->rel->rx_cum - psn),
@@ -195,41 +208,60 @@ exec_read(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 
 /* Atomic among all QPs of this NIC (IBV_ATOMIC_HCA): one thread executes them. */
 static bool
-run_atomic(const struct wire_pkt *w, const struct mr *mr, uint64_t *orig)
+run_atomic(const struct exec_atomic *a, const struct mr *mr, uint64_t *orig)
 {
-	uint64_t va = mr_va(mr, w->va), next;
+	uint64_t va = mr_va(mr, a->va), next;
 	uint8_t *at = mem_reach(mr->mem, va, 8);
-	bool swap = w->opcode == OP_CMP_SWAP;
 
 	if (at)
 		memcpy(orig, at, 8);
 	else if (!mr->mem->ops || !mr->mem->ops->read(mr->mem, va, orig, 8))
 		return false;
-	next = swap ? w->swap_add : *orig + w->swap_add;
-	if (swap && *orig != w->compare)
+	next = a->swap ? a->swap_add : *orig + a->swap_add;
+	if (a->swap && *orig != a->compare)
 		return true;
 	if (at)
 		memcpy(at, &next, 8);
 	return at || mr->mem->ops->write(mr->mem, va, &next, 8);
 }
 
+struct verdict
+exec_run_atomic(struct qp *qp, const struct exec_atomic *a, uint64_t *orig)
+{
+	const struct mr *mr;
+
+	if (!(qp->attr.access & SHM_ACCESS_REMOTE_ATOMIC))
+		return exec_bad_rights;
+	if (a->va & 7)
+		return exec_bad_atomic;
+	mr = piece_remote(qp, a->rkey, a->va, 8, SHM_ACCESS_REMOTE_ATOMIC);
+	if (!mr)
+		return exec_bad_access;
+	batch_flush_in(qp->nic); /* WRITEs before it are seen */
+	if (qp->state == SHM_QPS_ERR || !run_atomic(a, mr, orig))
+		return exec_recv_fault;
+	qp->nic->stats.rx_atomic_requests++;
+	return fine;
+}
+
 static struct verdict
 exec_atomic(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 {
-	const struct mr *mr;
+	struct exec_atomic a = {.swap = w->opcode == OP_CMP_SWAP,
+	                        .va = w->va,
+	                        .rkey = w->rkey,
+	                        .swap_add = w->swap_add,
+	                        .compare = w->compare};
+	struct verdict v;
 	uint64_t orig;
 
-	if (!(qp->attr.access & SHM_ACCESS_REMOTE_ATOMIC) || !qp->attr.max_dest_rd_atomic)
-		return bad_rights;
-	if ((w->va & 7) || nb_rd_waiting(qp) >= qp->attr.max_dest_rd_atomic)
-		return bad_atomic;
-	mr = piece_remote(qp, w->rkey, w->va, 8, SHM_ACCESS_REMOTE_ATOMIC);
-	if (!mr)
-		return bad_access;
-	batch_flush_in(qp->nic); /* WRITEs before it are seen */
-	if (qp->state == SHM_QPS_ERR || !run_atomic(w, mr, &orig))
-		return recv_fault;
-	qp->nic->stats.rx_atomic_requests++;
+	if (!qp->attr.max_dest_rd_atomic)
+		return exec_bad_rights;
+	if (nb_rd_waiting(qp) >= qp->attr.max_dest_rd_atomic)
+		return exec_bad_atomic;
+	v = exec_run_atomic(qp, &a, &orig);
+	if (v.syndrome)
+		return v;
 	end_message(qp);
 	remember(qp, &(struct rd_res){.first_psn = psn,
 	                              .nb_psns = 1,
@@ -254,7 +286,7 @@ exec_packet(struct qp *qp, const struct wire_pkt *w, uint64_t psn)
 	if ((flags & OPF_PAYLOAD) && !length_fits(qp, w))
 		return bad_length;
 	if (qp->recv && qp->recv->is_bad)
-		return recv_bad;
+		return exec_recv_bad;
 	if (flags & OPF_SEND)
 		return exec_send(qp, w);
 	if (flags & OPF_WRITE)

@@ -9,6 +9,7 @@
 #include "lease.h"
 #include "psn.h"
 #include "resp.h"
+#include "weft_stream.h"
 #include "wr.h"
 
 static const char *const reason_text[QP_REASON_NB] = {
@@ -181,6 +182,12 @@ flush_sends(struct qp *qp)
 		wr_complete_later(qp);
 }
 
+void
+qp_flush_recv(struct qp *qp, const struct recv_wr *wr)
+{
+	flush_cqe(qp, qp->recv_cq, wr->wr_id, wr->status, SHM_WC_RECV);
+}
+
 /* The receive in hand first: it has the status of what failed. */
 static void
 flush_recvs(struct qp *qp)
@@ -189,8 +196,12 @@ flush_recvs(struct qp *qp)
 	const struct batch *batch = qp->nic->batch;
 	struct shm_recv_wqe wqe;
 
+	if (!weft_flush_recvs(qp)) {
+		wr_complete_later(qp);
+		return;
+	}
 	if (qp->recv && batch_cqe_fits(batch)) {
-		flush_cqe(qp, qp->recv_cq, qp->recv->wr_id, qp->recv->status, SHM_WC_RECV);
+		qp_flush_recv(qp, qp->recv);
 		lease_recv_end(qp);
 	}
 	while (nb && batch_cqe_fits(batch)) {
@@ -332,12 +343,24 @@ qp_fail_recv(struct qp *qp, enum qp_reason why, uint8_t status, uint64_t psn)
 	fail_both(qp, why, 0, status, psn, qp->type == SHM_QPT_RC ? event : NO_EVENT);
 }
 
+void
+qp_fail_request(struct qp *qp, enum qp_reason why, uint8_t status, uint32_t wr_idx)
+{
+	if (qp->state != SHM_QPS_ERR && (int32_t)(qp->sq_open - wr_idx) > 0)
+		wr_at(qp, wr_idx)->status = status;
+	fail_both(qp, why, 0, 0, qp->rel->tx_una, NO_EVENT);
+}
+
 /* A NAK in place of all answers that have not left: they may be for what was not done. */
 static void
 nak_memory(struct qp *qp, uint32_t psn)
 {
 	if (qp->type != SHM_QPT_RC)
 		return;
+	if (qp->framing == QP_WEFT) {
+		weft_fault_now(qp, psn, AETH_NAK_OPERATION);
+		return;
+	}
 	qp->fifo_head = qp->fifo_tail;
 	resp_nak(qp, AETH_NAK_OPERATION, psn);
 }

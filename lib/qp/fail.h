@@ -24,14 +24,18 @@ void qp_fail_recv(struct qp *qp, enum qp_reason why, uint8_t status, uint64_t ps
 /**
  * Registered memory is gone: what a packet brought could not be placed.
  *
- * @param psn   of the request, 24 bits, which is refused; BATCH_ANSWER = it was an answer.
+ * @param psn   as in copy_run: of the request, which is refused; BATCH_ANSWER = it was an answer.
  * @param told  a completion that waits to be written tells of it already.
  */
 void qp_fail_placing(struct qp *qp, uint32_t psn, bool told);
-/** The same: what a READ asks for could not be read for the response with this PSN, 24 bits. */
+/** The same: what a READ asks for could not be read for its response; psn as in out_pkt. */
 void qp_fail_reading(struct qp *qp, uint32_t psn);
 /** The application wrote nonsense into the header of its send queue. */
 void qp_fail_ring(struct qp *qp);
+/** As qp_fail, but not the oldest send has the status: the one at this SQ index, which is open. */
+void qp_fail_request(struct qp *qp, enum qp_reason why, uint8_t status, uint32_t wr_idx);
+/** A receive of a QP that has failed: flushed, or with a status of its own. There is room. */
+void qp_flush_recv(struct qp *qp, const struct recv_wr *wr);
 /** Its completion queue is full. */
 void qp_fail_overrun(struct qp *qp);
 

@@ -39,4 +39,7 @@ void framing_weft(struct qp *qp, const struct weft_terms *terms, uint64_t now_ns
 /** It will be plain RoCEv2: the same. */
 void framing_plain(struct qp *qp, uint64_t now_ns);
 
+/** The sender half of a plain QP starts: at RTS, or when a pending one turns out to be plain. */
+void framing_start_plain(struct qp *qp, uint64_t now_ns);
+
 #endif

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "weft_stream.h"
+
 void *
 lease_take_cold(struct nic *nic, struct slab *s)
 {
@@ -89,7 +91,9 @@ lease_begin(struct qp *qp)
 	if (!choose(nic, lease_wrs_offset(nb) + (size_t)nb * qp->wr_size, &qp->wrs_slab) ||
 	    !choose(nic, sizeof(struct recv_wr) + recv_sge * sizeof(struct shm_sge),
 	            &qp->recv_slab) ||
-	    !choose(nic, RESP_FIFO_LEN * sizeof(struct resp), &nic->fifo_slab))
+	    !choose(nic, RESP_FIFO_LEN * sizeof(struct resp), &nic->fifo_slab) ||
+	    !choose(nic, sizeof(struct weft_rx), &nic->weft_rx_slab) ||
+	    !choose(nic, sizeof(struct weft_tx), &nic->weft_tx_slab))
 		return false;
 	count_users(qp, 1);
 	return true;
@@ -108,6 +112,7 @@ lease_end_all(struct qp *qp)
 	lease_wrs_end(qp);
 	lease_recv_end(qp);
 	lease_fifo_end(qp);
+	weft_end(qp);
 	if (qp->res)
 		lease_give(qp->nic, qp->res_slab, qp->res);
 	qp->res = NULL;

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "qp.h"
 
@@ -78,10 +79,13 @@ lease_wrs(struct qp *qp)
 
 	if (!block)
 		return false;
-	qp->msgs = (struct rel_msg *)block;
-	qp->rel_qp.tx_msgs = qp->msgs;
-	qp->tx_msgs = (struct tx_msg *)(qp->msgs + nb);
-	qp->rd_msn = (uint64_t *)(qp->tx_msgs + nb);
+	qp->wrs_block = block;
+	if (qp->framing == QP_PLAIN) {
+		qp->msgs = (struct rel_msg *)block;
+		qp->rel_qp.tx_msgs = qp->msgs;
+		qp->tx_msgs = (struct tx_msg *)(qp->msgs + nb);
+		qp->rd_msn = (uint64_t *)(qp->tx_msgs + nb);
+	}
 	qp->wrs = block + lease_wrs_offset(nb);
 	qp->wr_base = qp->sq_open; /* so that a lone request always lies at the front */
 	return true;
@@ -93,18 +97,11 @@ lease_wrs_end(struct qp *qp)
 {
 	if (!qp->wrs)
 		return;
-	lease_give(qp->nic, qp->wrs_slab, qp->msgs);
+	lease_give(qp->nic, qp->wrs_slab, qp->wrs_block);
 	qp->wrs = NULL;
 }
 
-/** Room for one receive. */
-static inline bool
-lease_recv(struct qp *qp)
-{
-	qp->recv = lease_take(qp->nic, qp->recv_slab);
-	return qp->recv != NULL;
-}
-
+/** The receive in hand is done with. */
 static inline void
 lease_recv_end(struct qp *qp)
 {
@@ -112,6 +109,46 @@ lease_recv_end(struct qp *qp)
 		return;
 	lease_give(qp->nic, qp->recv_slab, qp->recv);
 	qp->recv = NULL;
+}
+
+/** Slots for the messages of the peer's stream, empty. */
+static inline bool
+lease_weft_rx(struct qp *qp)
+{
+	struct weft_rx *rx = lease_take(qp->nic, qp->nic->weft_rx_slab);
+
+	qp->win.rx = rx;
+	if (!rx)
+		return false;
+	memset(rx->msgs_used, 0, sizeof(rx->msgs_used));
+	memset(rx->recvs_used, 0, sizeof(rx->recvs_used));
+	return true;
+}
+
+static inline void
+lease_weft_rx_end(struct qp *qp)
+{
+	lease_give(qp->nic, qp->nic->weft_rx_slab, qp->win.rx);
+	qp->win.rx = NULL;
+}
+
+/** Slots for the messages of the own stream. */
+static inline bool
+lease_weft_tx(struct qp *qp)
+{
+	qp->wout.tx = lease_take(qp->nic, qp->nic->weft_tx_slab);
+	if (!qp->wout.tx)
+		return false;
+	qp->msgs = qp->wout.tx->rel;
+	qp->rel_qp.tx_msgs = qp->msgs;
+	return true;
+}
+
+static inline void
+lease_weft_tx_end(struct qp *qp)
+{
+	lease_give(qp->nic, qp->nic->weft_tx_slab, qp->wout.tx);
+	qp->wout.tx = NULL;
 }
 
 /** The queue of responses. */

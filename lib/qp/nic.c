@@ -119,7 +119,7 @@ nic_destroy(struct nic *nic)
 	struct pkt *p;
 
 	assert(!nic->qps.nb_objs && !nic->keys.nb_objs);
-	while ((p = pkt_queue_pop(&nic->loop)))
+	while ((p = pkt_queue_pop(&nic->loop)) || (p = pkt_queue_pop(&nic->bounces)))
 		pkt_free(&p, 1);
 	neigh_destroy(nic->neigh);
 	batch_destroy(nic->batch);

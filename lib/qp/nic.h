@@ -48,6 +48,9 @@ enum drop {
 	DROP_NO_NEIGH, /**< outgoing: next hop's MAC not known */
 	DROP_LINK,     /**< outgoing: the link is down */
 	DROP_MTU,      /**< outgoing: longer than the link's MTU, which has shrunk */
+	DROP_FRAMING,  /**< of another framing than the QP's, or before it has one */
+	DROP_PARTS,    /**< weft: not the optional parts that were agreed on */
+	DROP_MESSAGE,  /**< weft: does not fit the message that it says it is of */
 	DROP_NB,
 };
 
@@ -64,6 +67,7 @@ struct nic_stats {
 	uint64_t out_of_buffer;       /**< no receive WQE */
 	uint64_t no_memory;           /**< the system had none: work waits, an answer is lost */
 	uint64_t retransmits;         /**< packets sent again */
+	uint64_t rx_trimmed;          /**< weft: packets that came cut to their headers */
 	uint64_t np_cnp_sent, rp_cnp_handled, np_ecn_marked_roce_packets;
 	/* QPs that failed, by what the peer or we found */
 	uint64_t req_remote_invalid_request, req_remote_access_errors;
@@ -126,6 +130,9 @@ struct nic_conf {
 	/** Payload is counted and not there, nor is an ICRC: pkt.absent. Laboratory; peers too. */
 	bool payload_absent;
 	uint64_t seed;
+	/** Laboratory: MSNs and SSNs of weft begin here, at both ends; 24 bits. 0 = as others do.
+	 */
+	uint32_t first_msn;
 	const struct reliability_ops *rel;       /**< of RC */
 	const struct reliability_ops *rel_dgram; /**< of UC and UD: "none" */
 	const struct cc_ops *cc;
@@ -172,18 +179,20 @@ struct nic {
 	struct pause pause;           /**< classes that the other end of the link has paused */
 	/** QPs with acknowledgements to send, which no pace holds back; by class. */
 	struct turns resp_qps[PAUSE_CLASSES];
-	uint8_t resp_mask;     /**< bit per class: has such QPs */
-	uint8_t resp_cls;      /**< whose turn was the last */
-	struct turns cnp_qps;  /**< QPs with a CNP to send */
-	struct turns done_qps; /**< QPs whose sends may be complete once payload is taken */
-	struct pkt_queue loop; /**< frames to the own MAC: received at the next turn */
-	struct batch *batch;   /**< packets, copies and completions of the present burst */
+	uint8_t resp_mask;        /**< bit per class: has such QPs */
+	uint8_t resp_cls;         /**< whose turn was the last */
+	struct turns cnp_qps;     /**< QPs with a CNP to send */
+	struct turns done_qps;    /**< QPs whose sends may be complete once payload is taken */
+	struct pkt_queue bounces; /**< header-only frames that go back, whole */
+	struct pkt_queue loop;    /**< frames to the own MAC: received at the next turn */
+	struct batch *batch;      /**< packets, copies and completions of the present burst */
 	struct nic_stats stats;
 	char refusal[248];     /**< of the last change of a QP that was refused: cause and remedy */
 	uint64_t now_ns;       /**< of the present turn */
 	struct slab_set slabs; /**< what QPs lease, and they themselves */
 	uint64_t trim_ns;      /**< when to look for unused memory */
 	uint8_t fifo_slab;     /**< of queues of responses */
+	uint8_t weft_rx_slab, weft_tx_slab; /**< of the streams of weft QPs */
 	/** Of engines of QPs that are gone. */
 	uint64_t ended_stats[NIC_ENGINE_NB][NIC_ENGINE_STATS_MAX];
 };

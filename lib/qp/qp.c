@@ -27,7 +27,10 @@ reset(struct qp *qp)
 	qp->attr = (struct shm_qp_attr){.state = SHM_QPS_RESET};
 	memset(qp->rel, 0, qp->engines_size);
 	qp->rel->deadline_ns = qp->cc->deadline_ns = qp->lb->deadline_ns = NEVER_NS;
-	qp->rel_qp = (struct rel_qp){.msg_mask = qp->rel_qp.msg_mask};
+	qp->framing = QP_PLAIN;
+	memset(&qp->win, 0, sizeof(qp->win));
+	memset(&qp->wout, 0, sizeof(qp->wout));
+	qp->rel_qp = (struct rel_qp){.msg_mask = qp->wr_mask};
 	qp->sq_open = qp->sq.head;
 	qp->rd_head = qp->nb_rd = qp->nb_unasked = 0;
 	qp->hold_ns = qp->rtt_sent_ns = 0;
@@ -209,19 +212,6 @@ timeout_ns(uint8_t code)
 }
 
 static void
-to_rts(struct qp *qp, uint64_t now_ns)
-{
-	uint64_t first = PSN_BIAS + qp->attr.sq_psn;
-	struct rel_qp *rq = &qp->rel_qp;
-
-	rq->tx_first_psn = rq->tx_end_psn = first;
-	rq->tx_first_msn = rq->tx_end_msn = PSN_BIAS;
-	qp->tx_msn = PSN_BIAS;
-	qp->tx_nxt_psn = first;
-	qp->rel_ops->start(qp->rel, now_ns);
-}
-
-static void
 refuse(struct qp *qp, uint8_t to, const char *why)
 {
 	struct nic *nic = qp->nic;
@@ -294,8 +284,8 @@ enter(struct qp *qp, uint8_t from, uint8_t to, uint64_t now_ns)
 		to_rtr(qp);
 		break;
 	case SHM_QPS_RTS:
-		if (from == SHM_QPS_RTR)
-			to_rts(qp, now_ns);
+		if (from == SHM_QPS_RTR && qp->framing == QP_PLAIN)
+			framing_start_plain(qp, now_ns);
 		if (from == SHM_QPS_SQE)
 			from_sqe(qp);
 		break;
@@ -328,7 +318,8 @@ qp_modify(struct qp *qp, const struct shm_qp_attr *attr, uint32_t mask, uint64_t
 	} else if (to != from) {
 		enter(qp, from, to, now_ns);
 	}
-	qp->rel_qp.ack_timeout_ns = timeout_ns(qp->attr.timeout);
+	if (qp->state != SHM_QPS_RTR)
+		qp->rel_qp.ack_timeout_ns = timeout_ns(qp->attr.timeout);
 	if (qp->state == SHM_QPS_RTS || qp->state == SHM_QPS_SQD) {
 		comp_arm(qp);
 		qp_doorbell(qp, now_ns);

@@ -11,6 +11,7 @@
 #include "cq.h"
 #include "mr.h"
 #include "nic.h"
+#include "weft_state.h"
 #include "wqe.h"
 
 /** A READ of more packets than this is several messages. Source: half the PSN circle, halved. */
@@ -56,6 +57,7 @@ struct wq {
 
 /** A receive WQE in private memory. */
 struct recv_wr {
+	struct recv_wr *next; /**< in srq.returned */
 	uint64_t wr_id;
 	uint64_t length; /**< sum of the entries, bytes */
 	uint32_t nb_sge;
@@ -71,6 +73,8 @@ struct srq {
 	uint32_t pd;
 	uint32_t limit; /**< armed: fewer WQEs than this raise an event, once; 0 = not armed */
 	uint32_t nb_refs;
+	struct recv_wr *returned; /**< taken for QPs that failed before they used them; go first */
+	uint8_t recv_slab;        /**< of those */
 	uint64_t cookie;
 	void *owner;
 };
@@ -82,6 +86,9 @@ struct send_wr {
 	uint64_t end_psn;        /**< behind the last message opened so far */
 	uint64_t length;         /**< bytes */
 	uint64_t opened;         /**< bytes for which messages were opened */
+	/* weft */
+	uint64_t ssn; /**< unwrapped, if it uses a receive and is whole */
+	uint64_t msn; /**< of its last message, unwrapped */
 	/** In the slot; the application may scribble on it, at its own cost. */
 	const uint8_t *inline_data;
 	uint8_t status; /**< enum shm_wc_status, of a request that was executed or refused here */
@@ -102,11 +109,18 @@ enum resp_kind { RESP_ACK, RESP_READ, RESP_ATOMIC };
 struct resp {
 	uint64_t psn; /**< unwrapped; READ: of the next packet */
 	union {
-		uint64_t va;   /**< READ: of the next byte */
-		uint64_t orig; /**< ATOMIC: original value */
+		uint64_t va;      /**< READ: of the next byte */
+		uint64_t orig;    /**< ATOMIC: original value */
+		uint64_t came_ns; /**< weft ACK: when the packet came that it answers */
 	};
-	uint32_t rkey;
-	uint32_t left;    /**< READ: bytes still to send */
+	union {
+		uint32_t rkey;
+		uint32_t ts_ns; /**< weft ACK: timestamp of that packet */
+	};
+	union {
+		uint32_t left;  /**< READ: bytes still to send */
+		uint32_t sport; /**< weft ACK: UDP source port of that packet; 0 = the QP's own */
+	};
 	uint32_t msn;     /**< 24 bits */
 	uint8_t kind;     /**< enum resp_kind */
 	uint8_t syndrome; /**< of the AETH */
@@ -144,6 +158,7 @@ struct qp {
 	bool sq_sig_all;
 	bool comm_est;       /**< the event was raised */
 	bool drained_told;   /**< SQD: the event was raised */
+	uint8_t framing;     /**< enum qp_framing */
 	bool resp_turn;      /**< READ responses and requests take turns */
 	bool has_path;       /**< path and neigh are set */
 	bool path_to_self;   /**< the next hop's MAC is the own one */
@@ -171,7 +186,10 @@ struct qp {
 	struct ip_addr peer_ip, own_ip;
 	uint16_t own_vlan; /**< VLAN ID of own_ip; 0 = untagged */
 
+	struct weft_terms terms; /**< QP_WEFT */
+
 	/* responder */
+	struct weft_in win;    /**< QP_WEFT: the peer's stream */
 	struct list resp_link; /**< in nic.resp_qps of its class, of its client's group */
 	struct list cnp_link;  /**< in nic.cnp_qps, of its client's group */
 	struct cq *recv_cq;
@@ -195,19 +213,21 @@ struct qp {
 
 	/* requester */
 	struct rel_qp rel_qp;
+	struct weft_out wout;   /**< QP_WEFT: the own stream */
 	struct sched_ent sched; /**< with work to send; its class is that of all but CNPs */
 	struct wheel_timer timer;
 	struct list done_link; /**< in nic.done_qps, of its client's group */
 	struct cq *send_cq;
 	struct wq sq;
-	uint8_t *wrs; /**< leased: private copies, see wr_at; NULL = no request is open */
+	void *wrs_block; /**< leased: with what follows, if plain the messages too */
+	uint8_t *wrs;    /**< private copies, see wr_at; NULL = no request is open */
 	uint32_t wr_size;
 	uint32_t wr_mask;       /**< copies - 1 */
 	uint32_t wr_base;       /**< SQ index of the first copy */
 	uint32_t sq_open;       /**< next SQ index to open; [sq.head, sq_open) are in wrs */
 	struct rel_msg *msgs;   /**< leased: slot = msn & rel_qp.msg_mask */
-	struct tx_msg *tx_msgs; /**< leased */
-	uint64_t *rd_msn;       /**< leased: READs and atomics not answered, oldest first */
+	struct tx_msg *tx_msgs; /**< plain, leased */
+	uint64_t *rd_msn;       /**< plain, leased: READs and atomics not answered, oldest first */
 	uint32_t rd_head, nb_rd;
 	uint64_t tx_msn;      /**< message of the last packet sent: where the next is looked for */
 	uint64_t tx_nxt_psn;  /**< above the highest PSN sent: first transmissions start here */

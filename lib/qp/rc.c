@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc.h"
 
-#include <string.h>
-
 #include "comp.h"
 #include "fail.h"
 #include "psn.h"
@@ -62,7 +60,7 @@ acknowledge(struct qp *qp, uint64_t cum, uint64_t psn, uint64_t now_ns)
 		ack.kind = REL_GAP;
 		ack.cum = due;
 	}
-	comp_answer(qp, &ack, now_ns);
+	comp_answer(qp, &ack, NULL, now_ns);
 	return cum <= due && qp->state != SHM_QPS_ERR;
 }
 
@@ -73,7 +71,7 @@ nak_sequence(struct qp *qp, uint64_t psn, uint64_t now_ns)
 	struct rel_ack ack = {.kind = REL_GAP, .cum = psn < due ? psn : due, .psn = psn};
 
 	qp->nic->stats.packet_seq_err++;
-	comp_answer(qp, &ack, now_ns);
+	comp_answer(qp, &ack, NULL, now_ns);
 }
 
 static void
@@ -96,7 +94,7 @@ nak_rnr(struct qp *qp, uint64_t psn, uint8_t code, uint64_t now_ns)
 	qp->hold_ns = now_ns + rc_rnr_ns(code);
 	qp->hold_is_rnr = true;
 	qp->error.nb_timeouts = 0; /* it is there: timeouts count silence, rnr_retry refusals */
-	comp_answer(qp, &ack, now_ns);
+	comp_answer(qp, &ack, NULL, now_ns);
 }
 
 static void
@@ -164,7 +162,7 @@ answered(struct qp *qp, uint64_t psn, bool last, uint64_t now_ns)
 		qp->rd_head = (qp->rd_head + 1) % WEFT_MAX_RD_ATOMIC;
 		qp->nb_rd--;
 	}
-	comp_answer(qp, &ack, now_ns);
+	comp_answer(qp, &ack, NULL, now_ns);
 }
 
 /* Length and opcode must be those of this place in the response that was asked for. */
@@ -208,11 +206,7 @@ atomic_response(struct qp *qp, const struct wire_pkt *w, uint64_t psn, uint64_t 
 		bad_response(qp, psn, now_ns);
 		return;
 	}
-	/* The value is in the packet in network order: turn it round where it lies. */
-	memcpy((uint8_t *)w->payload - sizeof(w->atomic_orig), &w->atomic_orig,
-	       sizeof(w->atomic_orig));
-	if (!sge_place_answer(qp, wr, 0, w->payload - sizeof(w->atomic_orig),
-	                      sizeof(w->atomic_orig))) {
+	if (!sge_place_atomic(qp, wr, w)) {
 		fail_response(qp, QP_REASON_LOCAL_PROT, SHM_WC_LOC_PROT_ERR, psn, now_ns);
 		return;
 	}
@@ -249,7 +243,7 @@ late_response(struct qp *qp, uint64_t psn, uint64_t now_ns)
 	struct rel_ack ack = {.kind = REL_ACK, .cum = psn + 1, .psn = psn};
 
 	nic_drop(qp->nic, DROP_STALE);
-	comp_answer(qp, &ack, now_ns);
+	comp_answer(qp, &ack, NULL, now_ns);
 }
 
 void

@@ -6,8 +6,11 @@
 #include "batch.h"
 #include "fail.h"
 #include "path.h"
+#include "piece.h"
 #include "psn.h"
 #include "sge.h"
+#include "weft_hdr.h"
+#include "weft_stream.h"
 #include "wr.h"
 
 /* Packets that may follow one that asked for an acknowledgement before the next must ask. */
@@ -74,29 +77,29 @@ gather(struct qp *qp, const struct send_wr *wr, uint64_t off, const struct out_p
 	return true;
 }
 
+uint8_t
+req_op(const struct send_wr *wr, bool is_first, bool is_last)
+{
+	const struct op_row *row = &op_rows[wr->wqe.op];
+
+	if (is_first)
+		return is_last ? row->only : row->first;
+	return is_last ? row->last : row->middle;
+}
+
 static uint8_t
 opcode_of(const struct qp *qp, const struct send_wr *wr, const struct rel_msg *m, uint64_t psn)
 {
-	const struct op_row *row = &op_rows[wr->wqe.op];
-	bool first = psn == m->first_psn, last = psn == m->first_psn + m->nb_psns - 1;
-	uint8_t op = row->middle;
+	bool last = m->one_pkt || psn == m->first_psn + m->nb_psns - 1;
 
-	if (m->one_pkt || (first && last))
-		op = row->only;
-	else if (first)
-		op = row->first;
-	else if (last)
-		op = row->last;
-	return qp_transport(qp) | op;
+	return qp_transport(qp) | req_op(wr, m->one_pkt || psn == m->first_psn, last);
 }
 
-/* The headers of one packet of a request; off is where it begins in the work request. */
-static void
-fill(struct qp *qp, const struct send_wr *wr, const struct tx_msg *t, uint8_t opcode, uint64_t psn,
-     uint64_t off, struct wire_pkt *w)
+void
+req_fill(const struct qp *qp, const struct send_wr *wr, uint64_t off, uint64_t left, uint8_t opcode,
+         struct wire_pkt *w)
 {
 	uint32_t flags = opcode_table[opcode].flags;
-	uint64_t left = t->offset + t->length - off;
 
 	w->opcode = opcode;
 	w->mig_req = true;
@@ -105,7 +108,6 @@ fill(struct qp *qp, const struct send_wr *wr, const struct tx_msg *t, uint8_t op
 	               (flags & (OPF_SEND | OPF_IMM));
 	w->pkey = PKEY_DEFAULT;
 	w->dest_qpn = qp->type == SHM_QPT_UD ? wr->wqe.ud.qpn : qp->attr.dest_qpn;
-	w->psn = (uint32_t)psn & PSN_MASK;
 	w->payload_len = 0;
 	if (flags & OPF_PAYLOAD)
 		w->payload_len = left < qp->mtu ? (uint32_t)left : qp->mtu;
@@ -138,8 +140,10 @@ more_follows(const struct qp *qp, uint32_t bytes)
 {
 	if (!window_fits(qp, bytes))
 		return false;
-	return qp->rel->tx_ready ||
-	       (wr_pending(qp) && qp->rel->inflight_pkts < qp->rel_qp.window_pkts);
+	if (qp->rel->tx_ready)
+		return true;
+	return (qp->framing == QP_WEFT ? weft_wants_open(qp) : wr_pending(qp)) &&
+	       qp->rel->inflight_pkts < qp->rel_qp.window_pkts;
 }
 
 uint64_t
@@ -182,14 +186,22 @@ want_ack(struct qp *qp, const struct rel_tx *tx, uint32_t flags, uint32_t bytes,
 	return true;
 }
 
+/* The way that it goes. */
 static uint16_t
-choose_sport(struct qp *qp, const struct rel_tx *tx, uint32_t bytes, uint64_t now_ns)
+choose_sport(struct qp *qp, const struct rel_tx *tx, uint32_t bytes, struct wire_weft *weft,
+             uint64_t now_ns)
 {
 	static const struct lb_hop hop = {.up = true};
 	struct lb_pkt pkt = {.psn = tx->psn, .len_bytes = bytes, .retransmit = tx->retransmit};
 	struct lb_choice choice = {0};
 
 	qp->lb_ops->select(qp->lb, &pkt, &hop, 1, now_ns, &choice);
+	if (qp->framing == QP_WEFT && weft->has_lane)
+		weft->lane =
+			(struct wire_lane){.lanes = choice.path.lanes,
+		                           .offset = choice.path.offset,
+		                           .first_psn = (uint32_t)choice.path.first_psn & PSN_MASK,
+		                           .back = choice.path.back};
 	return choice.udp_sport;
 }
 
@@ -225,6 +237,19 @@ goes_nowhere(struct qp *qp, uint32_t wr_idx)
 	return !qp->has_path;
 }
 
+/* Its payload. */
+static void
+gather_request(struct qp *qp, const struct send_wr *wr, uint32_t wr_idx, uint64_t off,
+               struct out_pkt *o)
+{
+	o->is_request = true;
+	o->wr_idx = wr_idx;
+	if (!gather(qp, wr, off, o)) { /* deregistered while in use */
+		o->failed = true;
+		wr_spoil(qp, wr_idx, QP_REASON_LOCAL_PROT);
+	}
+}
+
 static uint32_t
 plan(struct qp *qp, const struct rel_tx *tx, uint64_t rate_bps, uint64_t now_ns)
 {
@@ -237,21 +262,63 @@ plan(struct qp *qp, const struct rel_tx *tx, uint64_t rate_bps, uint64_t now_ns)
 	struct out_pkt *o;
 	uint32_t bytes;
 
-	fill(qp, wr, t, opcode, tx->psn, off, &w);
+	req_fill(qp, wr, off, t->offset + t->length - off, opcode, &w);
+	w.psn = (uint32_t)tx->psn & PSN_MASK;
 	bytes = w.payload_len + FRAME_OVERHEAD;
 	w.ack_req = want_ack(qp, tx, opcode_table[opcode].flags, bytes, rate_bps, now_ns);
 	account(qp, tx, w.ack_req, bytes, now_ns);
 	if (goes_nowhere(qp, t->wr_idx))
 		return bytes;
-	o = path_plan(qp, &w, choose_sport(qp, tx, bytes, now_ns), path_data_ecn(qp));
-	if (!o)
-		return bytes;
-	o->is_request = true;
-	o->wr_idx = t->wr_idx;
-	if (!gather(qp, wr, off, o)) { /* deregistered while in use */
+	o = path_plan(qp, &w, choose_sport(qp, tx, bytes, NULL, now_ns), path_data_ecn(qp));
+	if (o)
+		gather_request(qp, wr, t->wr_idx, off, o);
+	return bytes;
+}
+
+/* Bytes of a frame, for pace and window. */
+static uint32_t
+weft_bytes(const struct wire_pkt *w)
+{
+	const struct wire_weft *f = &w->weft;
+
+	return w->payload_len + FRAME_OVERHEAD + WEFT_OFF_INT - BTH_LEN +
+	       opcode_table[w->opcode].ext_len + (f->nb_slots ? INT_LEN(f->nb_slots) : 0) +
+	       (f->has_lane ? LANE_LEN : 0) + (f->has_ts ? TS_LEN : 0);
+}
+
+/* What a READ brings, unless the region is gone meanwhile. */
+static void
+gather_response(struct qp *qp, const struct weft_fill *f, struct out_pkt *o)
+{
+	o->psn = f->req_msn;
+	if (o->payload_len && !piece_gather_remote(qp, f->rkey, f->va, o->payload_len, o->payload))
 		o->failed = true;
-		wr_spoil(qp, t->wr_idx, QP_REASON_LOCAL_PROT);
+}
+
+static uint32_t
+plan_weft(struct qp *qp, const struct rel_tx *tx, uint64_t rate_bps, uint64_t now_ns)
+{
+	struct weft_fill f;
+	struct wire_pkt w;
+	struct out_pkt *o;
+	uint32_t bytes;
+
+	weft_fill(qp, msg_of(qp, tx->psn), tx, &w, &f, now_ns);
+	bytes = weft_bytes(&w);
+	w.ack_req = want_ack(qp, tx, 0, bytes, rate_bps, now_ns);
+	account(qp, tx, w.ack_req, bytes, now_ns);
+	if (f.wr && goes_nowhere(qp, f.wr_idx))
+		return bytes;
+	if (!f.wr && w.payload_len && !piece_readable(qp, f.rkey, f.va, w.payload_len)) {
+		weft_fault_now(qp, f.req_msn, AETH_NAK_ACCESS);
+		qp_fail_recv(qp, QP_REASON_REQ_ACCESS, 0, tx->psn);
+		return 0;
 	}
+	o = path_plan(qp, &w, choose_sport(qp, tx, bytes, &w.weft, now_ns), path_data_ecn(qp));
+	if (o && f.wr)
+		gather_request(qp, f.wr, f.wr_idx, f.off, o);
+	else if (o)
+		gather_response(qp, &f, o);
 	return bytes;
 }
 
@@ -302,6 +369,12 @@ aim(struct qp *qp, uint64_t now_ns)
 bool
 req_has_work(const struct qp *qp)
 {
+	if (qp->framing == QP_PENDING)
+		return false;
+	if (qp->framing == QP_WEFT)
+		return (qp->state == SHM_QPS_RTR || qp->state == SHM_QPS_RTS ||
+		        qp->state == SHM_QPS_SQD) &&
+		       !qp->hold_ns && (qp->rel->tx_ready || weft_wants_open(qp));
 	if (qp->state != SHM_QPS_RTS && qp->state != SHM_QPS_SQD)
 		return false;
 	return !qp->hold_ns && (qp->rel->tx_ready || wr_pending(qp));
@@ -310,12 +383,13 @@ req_has_work(const struct qp *qp)
 uint32_t
 req_tx(struct qp *qp, uint64_t rate_bps, uint64_t now_ns)
 {
-	struct rel_tx tx = {.nb_psns = 1};
+	uint8_t ext[REL_EXT_MAX];
+	struct rel_tx tx = {.nb_psns = 1, .ext = ext};
 
 	if (!req_has_work(qp) || !window_open(qp))
 		return 0;
 	while (!qp->rel->tx_ready)
-		if (!wr_open(qp, now_ns))
+		if (!(qp->framing == QP_WEFT ? weft_open(qp, now_ns) : wr_open(qp, now_ns)))
 			return 0;
 	if (qp->type == SHM_QPT_UD)
 		aim(qp, now_ns);
@@ -327,5 +401,6 @@ req_tx(struct qp *qp, uint64_t rate_bps, uint64_t now_ns)
 	}
 	if (!qp->rel_ops->tx_next(qp->rel, now_ns, &tx))
 		return 0;
-	return plan(qp, &tx, rate_bps, now_ns);
+	return qp->framing == QP_WEFT ? plan_weft(qp, &tx, rate_bps, now_ns)
+	                              : plan(qp, &tx, rate_bps, now_ns);
 }

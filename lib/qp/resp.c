@@ -99,20 +99,8 @@ resp_nak(struct qp *qp, uint8_t syndrome, uint64_t psn)
 bool
 resp_take_recv(struct qp *qp)
 {
-	struct srq *srq = qp->srq;
-	struct wq *wq = srq ? &srq->wq : &qp->rq;
-
-	if (!lease_recv(qp))
-		return false;
-	if (!wq_take_recv(wq, qp->recv)) {
-		lease_recv_end(qp);
-		return false;
-	}
-	if (srq) {
-		wq_give_back(&srq->wq);
-		srq_check_limit(srq);
-	}
-	return true;
+	qp->recv = recv_take(qp);
+	return qp->recv != NULL;
 }
 
 void

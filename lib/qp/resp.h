@@ -36,10 +36,12 @@ void resp_push(struct qp *qp, const struct resp *resp);
 /** Queue a NAK, or an RNR NAK. There must be room. */
 void resp_nak(struct qp *qp, uint8_t syndrome, uint64_t psn);
 
-/** Whether the head of the response queue is one packet: an ACK, a NAK or an atomic response. */
+/** Whether what goes next is one packet: an ACK, a NAK or an atomic response. */
 static inline bool
 resp_is_ack(const struct qp *qp)
 {
+	if (qp->win.ack_due)
+		return true;
 	return qp->fifo_head != qp->fifo_tail &&
 	       qp->fifo[qp->fifo_head % RESP_FIFO_LEN].kind != RESP_READ;
 }
@@ -51,7 +53,7 @@ resp_is_read(const struct qp *qp)
 	       qp->fifo[qp->fifo_head % RESP_FIFO_LEN].kind == RESP_READ;
 }
 
-/** Plan the ACK, NAK or atomic response at the queue's head. */
+/** Plan it. */
 void resp_tx_ack(struct qp *qp);
 
 /** Plan a CNP. */

@@ -6,6 +6,7 @@
 #include "piece.h"
 #include "psn.h"
 #include "resp.h"
+#include "weft_stream.h"
 
 static void
 begin(const struct qp *qp, struct wire_pkt *w, uint8_t opcode, uint64_t psn)
@@ -42,6 +43,10 @@ resp_tx_ack(struct qp *qp)
 	struct wire_pkt w;
 
 	assert(resp_is_ack(qp));
+	if (qp->framing == QP_WEFT) {
+		weft_ack_tx(qp);
+		return;
+	}
 	r = &qp->fifo[qp->fifo_head++ % RESP_FIFO_LEN];
 	begin(qp, &w, r->kind == RESP_ATOMIC ? OP_ATOMIC_ACK : OP_ACK, r->psn);
 	w.syndrome = r->syndrome;

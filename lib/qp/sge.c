@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sge.h"
 
+#include <string.h>
+
 #include "batch.h"
 #include "piece.h"
 
@@ -67,9 +69,18 @@ sge_place_answer(struct qp *qp, const struct send_wr *wr, uint64_t off, const ui
 }
 
 bool
-sge_place_recv(struct qp *qp, uint64_t off, const uint8_t *pkt, uint32_t len, uint32_t psn)
+sge_place_atomic(struct qp *qp, const struct send_wr *wr, const struct wire_pkt *w)
 {
-	const struct recv_wr *wr = qp->recv;
+	uint8_t *at = (uint8_t *)w->payload - sizeof(w->atomic_orig);
+
+	memcpy(at, &w->atomic_orig, sizeof(w->atomic_orig));
+	return sge_place_answer(qp, wr, 0, at, sizeof(w->atomic_orig));
+}
+
+bool
+sge_place_recv(struct qp *qp, const struct recv_wr *wr, uint64_t off, const uint8_t *pkt,
+               uint32_t len, uint32_t psn)
+{
 	struct cursor c = {wr->sge, wr->sge + wr->nb_sge, off, len};
 
 	return place(qp, c, qp->srq ? qp->srq->pd : qp->pd, pkt, psn);

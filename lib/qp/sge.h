@@ -18,7 +18,10 @@ bool sge_gather(struct qp *qp, const struct send_wr *wr, uint64_t off, uint8_t *
 /** Of a READ or atomic, from its answer. */
 bool sge_place_answer(struct qp *qp, const struct send_wr *wr, uint64_t off, const uint8_t *pkt,
                       uint32_t len);
-/** Of the receive in hand, from the request with this PSN. */
-bool sge_place_recv(struct qp *qp, uint64_t off, const uint8_t *pkt, uint32_t len, uint32_t psn);
+/** Of an atomic: the original value, which is turned round where it lies in the packet. */
+bool sge_place_atomic(struct qp *qp, const struct send_wr *wr, const struct wire_pkt *w);
+/** Of a receive, from a request; psn as in copy_run. */
+bool sge_place_recv(struct qp *qp, const struct recv_wr *wr, uint64_t off, const uint8_t *pkt,
+                    uint32_t len, uint32_t psn);
 
 #endif

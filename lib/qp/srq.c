@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "lease.h"
 #include "qp.h"
 #include "wr.h"
 
@@ -29,8 +30,14 @@ srq_create(struct nic *nic, uint32_t pd, struct shm_wq *ring, uint32_t nb_slots,
 int
 srq_destroy(struct srq *srq)
 {
+	struct recv_wr *wr;
+
 	if (srq->nb_refs)
 		return -EBUSY;
+	while ((wr = srq->returned)) {
+		srq->returned = wr->next;
+		lease_give(srq->nic, srq->recv_slab, wr);
+	}
 	free(srq);
 	return 0;
 }
@@ -52,4 +59,54 @@ srq_check_limit(struct srq *srq)
 		return;
 	srq->limit = 0;
 	srq->nic->conf.driver->event(srq->owner, SHM_EVENT_SRQ_LIMIT_REACHED, srq->cookie);
+}
+
+/* One that a QP took and did not use goes first. */
+static struct recv_wr *
+take_shared(struct qp *qp)
+{
+	struct recv_wr *wr = qp->srq->returned;
+
+	if (!wr)
+		return NULL;
+	qp->srq->returned = wr->next;
+	return wr;
+}
+
+struct recv_wr *
+recv_take(struct qp *qp)
+{
+	struct srq *srq = qp->srq;
+	struct recv_wr *wr = srq ? take_shared(qp) : NULL;
+
+	if (wr)
+		return wr;
+	wr = lease_take(qp->nic, qp->recv_slab);
+	if (!wr)
+		return NULL;
+	if (!wq_take_recv(srq ? &srq->wq : &qp->rq, wr)) {
+		lease_give(qp->nic, qp->recv_slab, wr);
+		return NULL;
+	}
+	if (srq) {
+		wq_give_back(&srq->wq);
+		srq_check_limit(srq);
+	}
+	return wr;
+}
+
+void
+recv_end(struct qp *qp, struct recv_wr *wr)
+{
+	lease_give(qp->nic, qp->recv_slab, wr);
+}
+
+void
+recv_put_back(struct qp *qp, struct recv_wr *wr)
+{
+	struct srq *srq = qp->srq;
+
+	wr->next = srq->returned;
+	srq->returned = wr;
+	srq->recv_slab = qp->recv_slab;
 }

@@ -37,6 +37,7 @@ const struct stat_desc nic_stat_descs[] = {
 	STAT(out_of_buffer),
 	STAT(no_memory),
 	STAT(retransmits),
+	STAT(rx_trimmed),
 	STAT(np_cnp_sent),
 	STAT(rp_cnp_handled),
 	STAT(np_ecn_marked_roce_packets),
@@ -75,6 +76,9 @@ const struct stat_desc nic_stat_descs[] = {
 	DROP("drop_no_neigh", DROP_NO_NEIGH),
 	DROP("drop_link", DROP_LINK),
 	DROP("drop_mtu", DROP_MTU),
+	DROP("drop_framing", DROP_FRAMING),
+	DROP("drop_parts", DROP_PARTS),
+	DROP("drop_message", DROP_MESSAGE),
 	{NULL},
 };
 

@@ -8,6 +8,7 @@
 #include "lease.h"
 #include "path.h"
 #include "psn.h"
+#include "weft_stream.h"
 
 /* Binds and invalidations that one QP runs in one turn. Our choice. */
 #define LOCAL_OPS_MAX 32
@@ -147,6 +148,8 @@ may_open(const struct qp *qp)
 {
 	const struct rel_qp *rq = &qp->rel_qp;
 
+	if (qp->framing == QP_WEFT && qp->wout.hold_ns)
+		return false;
 	return !qp->is_spoilt && (qp->state == SHM_QPS_RTS || is_begun(qp)) &&
 	       rq->tx_end_msn - rq->tx_first_msn <= rq->msg_mask &&
 	       qp->rel->inflight_pkts < rq->window_pkts;
@@ -199,6 +202,9 @@ must_wait(const struct qp *qp, const struct send_wr *wr)
 {
 	if ((wr->wqe.flags & SHM_SEND_FENCE) && qp->nb_rd && !wr->opened)
 		return true;
+	if (qp->framing == QP_WEFT && weft_uses_recv(wr) &&
+	    qp->wout.ssn - qp->wout.ssn_una >= qp->terms.max_msgs)
+		return true;
 	return (SHM_OP_BIT(wr->wqe.op) & SHM_OPS_RD) && qp->nb_rd >= qp->attr.max_rd_atomic;
 }
 
@@ -234,7 +240,10 @@ wr_open(struct qp *qp, uint64_t now_ns)
 		if (must_wait(qp, wr))
 			return false;
 		if (!(SHM_OP_BIT(wr->wqe.op) & SHM_OPS_LOCAL)) {
-			post_message(qp, wr, now_ns);
+			if (qp->framing == QP_WEFT)
+				weft_post(qp, wr, qp->sq_open - 1, now_ns);
+			else
+				post_message(qp, wr, now_ns);
 			return true;
 		}
 		if (nb_local++ == LOCAL_OPS_MAX) {
@@ -303,6 +312,8 @@ refuse(struct qp *qp, const struct send_wr *wr)
 static bool
 may_refuse(const struct qp *qp, const struct send_wr *wr)
 {
+	if (qp->framing == QP_WEFT)
+		return true;
 	if (qp->type == SHM_QPT_RC)
 		return wr->first_psn <= qp->rel->tx_una;
 	return qp->rel_qp.tx_end_psn == qp->rel->tx_una;
@@ -371,20 +382,39 @@ tell_drained(struct qp *qp)
 		qp->nic->conf.driver->event(qp->owner, SHM_EVENT_SQ_DRAINED, qp->cookie);
 }
 
-void
-wr_complete(struct qp *qp)
+/* Messages that are acknowledged leave their slots. */
+static void
+retire(struct qp *qp)
 {
 	struct rel_qp *rq = &qp->rel_qp;
-	uint64_t una = qp->rel->tx_una;
-	uint32_t head = qp->sq.head;
 
 	while (rq->tx_first_msn != rq->tx_end_msn) {
 		const struct rel_msg *m = &qp->msgs[rq->tx_first_msn & rq->msg_mask];
 
-		if (m->first_psn + m->nb_psns > una)
+		if (m->first_psn + m->nb_psns > qp->rel->tx_una)
 			break;
 		rq->tx_first_msn++;
 	}
+}
+
+/* Whether the request at the head of the queue is complete. */
+static inline bool
+is_complete(struct qp *qp, const struct send_wr *wr)
+{
+	if (qp->framing == QP_WEFT)
+		return weft_is_complete(qp, qp->sq.head);
+	return wr->whole && wr->end_psn <= qp->rel->tx_una;
+}
+
+void
+wr_complete(struct qp *qp)
+{
+	uint32_t head = qp->sq.head;
+
+	if (qp->framing == QP_WEFT)
+		weft_retire(qp);
+	else
+		retire(qp);
 	while (qp->sq.head != qp->sq_open) {
 		const struct send_wr *wr = wr_at(qp, qp->sq.head);
 
@@ -396,7 +426,7 @@ wr_complete(struct qp *qp)
 			refuse(qp, wr);
 			return;
 		}
-		if (wr->end_psn > una || !wr->whole)
+		if (!is_complete(qp, wr))
 			break;
 		if (!batch_cqe_fits(qp->nic->batch)) {
 			wr_complete_later(qp);
@@ -413,5 +443,7 @@ wr_complete(struct qp *qp)
 	}
 	if (qp->sq.head == qp->sq_open)
 		lease_wrs_end(qp);
+	if (qp->framing == QP_WEFT)
+		weft_rest(qp);
 	tell_drained(qp);
 }

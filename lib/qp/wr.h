@@ -62,6 +62,14 @@ wq_give_back(struct wq *wq)
 		atomic_store_explicit(&wq->ring->ring.head, wq->head, memory_order_release);
 }
 
+/** The same, but for the last nb that were taken: they are in use. */
+static inline void
+wq_give_back_behind(struct wq *wq, uint32_t nb)
+{
+	if (wq->ring)
+		atomic_store_explicit(&wq->ring->ring.head, wq->head - nb, memory_order_release);
+}
+
 /** Whether the application wrote a tail that cannot be. */
 static inline bool
 wq_is_broken(const struct wq *wq)
@@ -77,6 +85,14 @@ wq_is_broken(const struct wq *wq)
  * @param wr  with room for the queue's max_sge entries.
  */
 bool wq_take_recv(struct wq *wq, struct recv_wr *wr);
+
+/** Take the oldest receive of a QP's queue, its own or the shared one; NULL if there is none, or no
+ * memory. One of a queue of its own is still counted as posted. */
+struct recv_wr *recv_take(struct qp *qp);
+/** Such a receive is done with. */
+void recv_end(struct qp *qp, struct recv_wr *wr);
+/** The QP of a shared queue did not use it: it is the next that is taken. In reverse order. */
+void recv_put_back(struct qp *qp, struct recv_wr *wr);
 
 /** The private copy of an opened send. */
 static inline struct send_wr *

@@ -9,6 +9,7 @@
 #include "qp.h"
 #include "rc.h"
 #include "resp.h"
+#include "weft_stream.h"
 #include "wr.h"
 
 /* The way in. A packet is judged from the outside in; the first thing wrong drops it. */
@@ -20,11 +21,29 @@ receives(const struct qp *qp)
 	       qp->state == SHM_QPS_SQE;
 }
 
-/* The transport bits of the opcode are the QP's; a CNP is for any. */
+/* The transport bits of the opcode are the QP's; a CNP is for any. RC has two framings. */
 static bool
 same_transport(const struct qp *qp, uint8_t opcode)
 {
-	return opcode == OP_CNP || (opcode & OP_TRANSPORT_MASK) == qp_transport(qp);
+	uint8_t transport = opcode & OP_TRANSPORT_MASK;
+
+	return opcode == OP_CNP || transport == qp_transport(qp) ||
+	       (transport == OP_WEFT && qp->type == SHM_QPT_RC);
+}
+
+static bool
+same_framing(const struct qp *qp, const struct wire_pkt *w)
+{
+	if (w->opcode == OP_CNP)
+		return true;
+	return qp->framing == (w->op->flags & OPF_WEFT ? QP_WEFT : QP_PLAIN);
+}
+
+static bool
+same_addresses(const struct qp *qp, const struct wire_pkt *w)
+{
+	return !memcmp(&w->src, &qp->peer_ip, sizeof(w->src)) &&
+	       !memcmp(&w->dst, &qp->own_ip, sizeof(w->dst));
 }
 
 /* A datagram may come to any of our addresses, in its VLAN; else it is counted. */
@@ -54,11 +73,12 @@ may_have(struct nic *nic, const struct qp *qp, const struct wire_pkt *w)
 		why = DROP_PKEY;
 	else if (qp->type == SHM_QPT_UD)
 		return is_to_us(nic, w);
-	else if (memcmp(&w->src, &qp->peer_ip, sizeof(w->src)) ||
-	         memcmp(&w->dst, &qp->own_ip, sizeof(w->dst)))
+	else if (!same_addresses(qp, w))
 		why = DROP_ADDRESS;
 	else if (vlan_id(w->vlan_tci) != qp->own_vlan)
 		why = DROP_VLAN;
+	else if (!same_framing(qp, w))
+		why = DROP_FRAMING;
 	else
 		return true;
 	nic_drop(nic, why);
@@ -111,6 +131,15 @@ struct rx_pkt {
 	struct qp *qp; /* NULL = there is none */
 };
 
+/* A header-only packet has no ICRC; parsing it has checked its sum. */
+static bool
+is_whole(const struct pkt *p, const struct wire_pkt *w)
+{
+	if (p->absent)
+		return !p->is_damaged;
+	return wire_is_header_only(w) || wire_icrc_ok(p->data, w);
+}
+
 static void
 rx_roce(struct nic *nic, const struct rx_pkt *rx, uint64_t now_ns)
 {
@@ -122,18 +151,26 @@ rx_roce(struct nic *nic, const struct rx_pkt *rx, uint64_t now_ns)
 		nic_drop(nic, DROP_QP_TYPE);
 		return;
 	}
-	if (p->absent ? p->is_damaged : !wire_icrc_ok(p->data, w)) {
+	if (!is_whole(p, w)) {
 		nic_drop(nic, DROP_ICRC);
 		return;
 	}
-	if (!may_have(nic, qp, w))
+	if (!may_have(nic, qp, w)) {
+		if (qp && qp->state == SHM_QPS_ERR && qp->framing == QP_WEFT &&
+		    (w->op->flags & OPF_STREAM) && same_addresses(qp, w))
+			weft_repeat_fault(qp, now_ns);
 		return;
+	}
 	if (w->opcode == OP_CNP) {
 		on_cnp(qp, now_ns);
 		return;
 	}
 	if (!(w->op->flags & OPF_ACK))
 		notice_ecn(qp, w, p->len, now_ns);
+	if (wire_is_header_only(w)) {
+		weft_header_rx(qp, w, p, now_ns);
+		return;
+	}
 	if (qp->type == SHM_QPT_UD) {
 		ud_rx(qp, w, p->data);
 		return;
@@ -141,6 +178,10 @@ rx_roce(struct nic *nic, const struct rx_pkt *rx, uint64_t now_ns)
 	notice_peer(qp);
 	if (qp->type == SHM_QPT_UC)
 		uc_rx(qp, w, now_ns);
+	else if (w->op->flags & OPF_STREAM)
+		weft_rx(qp, w, now_ns);
+	else if (w->op->flags & OPF_WEFT)
+		weft_ack_rx(qp, w, now_ns);
 	else if (w->op->flags & OPF_REQUEST)
 		resp_rx(qp, w, now_ns);
 	else

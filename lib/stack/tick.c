@@ -52,7 +52,8 @@ stack_next_ns(const struct nic *nic)
 	};
 	uint64_t min = NEVER_NS;
 
-	if ((nic->resp_mask & ~closed) || !turns_is_empty(&nic->done_qps) || nic->loop.nb_pkts)
+	if ((nic->resp_mask & ~closed) || !turns_is_empty(&nic->done_qps) || nic->loop.nb_pkts ||
+	    nic->bounces.nb_pkts)
 		return 0;
 	if (!turns_is_empty(&nic->cnp_qps) && !(closed >> tos_class(CNP_TOS) & 1))
 		return 0;

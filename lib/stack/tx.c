@@ -147,6 +147,17 @@ send_neigh(struct nic *nic, struct pkt **pkts, uint32_t max, uint64_t now_ns)
 	return n;
 }
 
+/* Headers of packets that were cut go back at once: no pace and no turn. */
+static uint32_t
+send_bounces(struct nic *nic, struct pkt **pkts, uint32_t max)
+{
+	uint32_t n = 0;
+
+	while (n < max && (pkts[n] = pkt_queue_pop(&nic->bounces)))
+		nic_count_tx(nic, pkts[n++]);
+	return n;
+}
+
 uint32_t
 stack_tx(struct nic *nic, struct pkt **pkts, uint32_t max, uint64_t now_ns)
 {
@@ -158,6 +169,7 @@ stack_tx(struct nic *nic, struct pkt **pkts, uint32_t max, uint64_t now_ns)
 	nic->batch->nb_planned = 0;
 	sched_close(&nic->sched, pause_mask(&nic->pause, now_ns));
 	n = send_neigh(nic, pkts, max, now_ns);
+	n += send_bounces(nic, pkts + n, max - n);
 	if (!is_paused(nic, tos_class(CNP_TOS)))
 		plan_cnps(nic, max - n);
 	plan_acks(nic, max - n);

@@ -36,6 +36,8 @@ connect(struct flow *f, uint8_t mtu_code)
 			attr[i].timeout = 14;
 			if (app_to(ends[i], &attr[i], state))
 				abort();
+			if (i && state == SHM_QPS_RTR)
+				app_agree(&f->tx, &f->rx);
 		}
 }
 

@@ -4,6 +4,8 @@
 
 #include "world.h"
 
+#include <stdlib.h>
+
 /* The applications of a world: their rings, as the client library uses them. */
 
 static void
@@ -115,12 +117,37 @@ must_go_to(struct app_qp *a, const struct app_qp *peer, uint8_t state)
 	must(app_to(a, &attr, state));
 }
 
+bool
+world_speaks_weft(void)
+{
+	const char *framing = getenv("WEFT_TEST_FRAMING");
+
+	return framing && !strcmp(framing, "weft");
+}
+
+void
+app_agree(struct app_qp *a, struct app_qp *b)
+{
+	struct weft_terms t = {
+		.window_pkts = a->world->conf.window_pkts, .max_msgs = 256, .ack_delay_us = 10};
+
+	if (!world_speaks_weft() || a->qp->type != SHM_QPT_RC)
+		return;
+	a->qp->framing = b->qp->framing = QP_PENDING;
+	t.tx_first_psn = b->qp->attr.rq_psn;
+	framing_weft(a->qp, &t, a->world->now_ns);
+	t.tx_first_psn = a->qp->attr.rq_psn;
+	framing_weft(b->qp, &t, a->world->now_ns);
+}
+
 void
 app_connect(struct app_qp *a, struct app_qp *b)
 {
 	for (uint8_t state = SHM_QPS_INIT; state <= SHM_QPS_RTS; state++) {
 		must_go_to(a, b, state);
 		must_go_to(b, a, state);
+		if (state == SHM_QPS_RTR)
+			app_agree(a, b);
 	}
 }
 

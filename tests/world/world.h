@@ -106,6 +106,10 @@ void app_srq_close(struct app_srq *s);
 
 /** Attributes with sensible values for a connection to peer. */
 struct shm_qp_attr app_attr(const struct app_qp *a, const struct app_qp *peer);
+/** Whether RC is to be in the weft framing: by the environment, WEFT_TEST_FRAMING=weft. */
+bool world_speaks_weft(void);
+/** In RTR: if so, let two QPs agree. */
+void app_agree(struct app_qp *a, struct app_qp *b);
 /** RESET to RTS towards each other. */
 void app_connect(struct app_qp *a, struct app_qp *b);
 /** One transition, with all that it requires taken from attr. @return what qp_modify says. */

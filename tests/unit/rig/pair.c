@@ -38,6 +38,8 @@ pair_connect(struct pair *p, const struct shm_qp_attr *attr)
 			mine.sq_psn = to.sq_psn;
 			mine.av = to.av;
 			cr_assert_eq(app_to(&p->qp[i], &mine, state), 0, "side %d to %u", i, state);
+			if (i && state == SHM_QPS_RTR)
+				app_agree(&p->qp[0], &p->qp[1]);
 		}
 }
 

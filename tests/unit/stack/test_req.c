@@ -240,7 +240,7 @@ Test(req, a_read_of_more_than_2_to_the_22_packets_goes_in_parts)
 		if (i)
 			peer_expect_frame(&p, 1, OP_WRITE_ONLY, last + 1, 0, 0);
 		/* All responses but the last; that one by hand. */
-		comp_answer(p.qp.qp, &but_one, p.w.now_ns);
+		comp_answer(p.qp.qp, &but_one, NULL, p.w.now_ns);
 		pair_expect_none(&p.qp.scq);
 		w.payload_len = 256;
 		peer_put(&p, &w, NULL);

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "batch.h"
+#include "fail.h"
+#include "lease.h"
+#include "piece.h"
+#include "psn.h"
+#include "sge.h"
+#include "weft_stream.h"
+#include "wr.h"
+
+/*
+ * The receiver of a stream. A packet says itself where its payload belongs, so it is placed as soon
+ * as the engine takes it, in whatever order; a message is done when all of it is here and all
+ * messages before it are done. What does not fit the slot of its message is dropped and counted,
+ * and never answered by a NAK: it may be forged.
+ */
+
+#define KINDS (OPF_SEND | OPF_WRITE | OPF_READ | OPF_ATOMIC | OPF_READ_RESP | OPF_ATOMIC_RESP)
+/** A WRITE MIDDLE does not say how far it is from the message's begin. */
+#define IDX_UNKNOWN UINT32_MAX
+/** Answers that one packet may bring. */
+#define ANSWERS_MAX (REL_MISSING_MAX + 1)
+
+/* A stream packet on its way through the checks. */
+struct arrival {
+	const struct wire_pkt *w;
+	uint64_t psn, msn;
+	uint32_t idx;          /* of the packet in its message */
+	struct weft_rx_msg *m; /* its slot, or fresh */
+	struct weft_rx_msg fresh;
+};
+
+static bool
+is_used(const struct weft_rx *rx, uint64_t msn)
+{
+	uint32_t slot = (uint32_t)msn % WEFT_MSGS;
+
+	return rx->msgs_used[slot / 64] >> slot % 64 & 1;
+}
+
+/* The slot of an open message; NULL if nothing of it is here. */
+static struct weft_rx_msg *
+slot_of(const struct weft_in *in, uint64_t msn)
+{
+	return in->rx && is_used(in->rx, msn) ? &in->rx->msgs[msn % WEFT_MSGS] : NULL;
+}
+
+const struct rel_msg *
+weft_msg_of(const struct qp *qp, uint64_t msn)
+{
+	const struct weft_rx_msg *m = slot_of(&qp->win, msn);
+
+	return m ? &m->rel : NULL;
+}
+
+/* Packets of a message of so many bytes. */
+static uint32_t
+pkts_of(uint32_t mtu, uint32_t length)
+{
+	return length <= mtu ? 1 : (uint32_t)(((uint64_t)length + mtu - 1) >> __builtin_ctz(mtu));
+}
+
+/* ---- the shape of a packet: what it says of itself must agree ---- */
+
+/* With offset and length of the message: SEND, VOID, READ RESPONSE. */
+static bool
+has_sph_shape(const struct qp *qp, struct arrival *a)
+{
+	const struct wire_pkt *w = a->w;
+	uint32_t flags = w->op->flags, off = w->weft.offset, len = w->weft.msg_len;
+	uint32_t want = len - off < qp->mtu ? len - off : qp->mtu;
+	bool first = off == 0, last = off + want == len;
+	uint32_t place = first && last ? OPF_ONLY
+	                 : first       ? OPF_FIRST
+	                 : last        ? OPF_LAST
+	                               : OPF_MIDDLE;
+
+	if (len > WEFT_MAX_MSG || off > len || (off == len && len) || (off & (qp->mtu - 1)))
+		return false;
+	a->idx = off >> __builtin_ctz(qp->mtu);
+	if (flags & OPF_VOID)
+		return true;
+	return (flags & place) && w->payload_len == want;
+}
+
+/* With the whole length in the RETH. */
+static bool
+has_write_shape(const struct qp *qp, struct arrival *a)
+{
+	const struct wire_pkt *w = a->w;
+	uint32_t len = w->dma_len, nb = pkts_of(qp->mtu, len), want = qp->mtu;
+
+	if (len > WEFT_MAX_MSG || !!(w->op->flags & OPF_ONLY) != (nb == 1))
+		return false;
+	a->idx = 0;
+	if (w->op->flags & OPF_MIDDLE)
+		a->idx = IDX_UNKNOWN;
+	if (w->op->flags & OPF_END) {
+		a->idx = nb - 1;
+		want = len - (nb - 1) * qp->mtu;
+	}
+	return w->payload_len == want;
+}
+
+static bool
+has_shape(const struct qp *qp, struct arrival *a)
+{
+	uint32_t flags = a->w->op->flags;
+
+	if (flags & OPF_SPH)
+		return has_sph_shape(qp, a);
+	if (flags & OPF_WRITE)
+		return has_write_shape(qp, a);
+	a->idx = 0;
+	return true;
+}
+
+/* ---- the message of a packet ---- */
+
+/* A message as this packet has it. */
+static void
+make_fresh(const struct qp *qp, struct arrival *a)
+{
+	const struct wire_pkt *w = a->w;
+	struct weft_rx_msg *m = &a->fresh;
+	uint32_t flags = w->op->flags;
+
+	m->kind = flags & OPF_VOID ? OPF_SEND : flags & KINDS;
+	m->length = flags & OPF_SPH ? w->weft.msg_len : flags & OPF_WRITE ? w->dma_len : 0;
+	m->ref = flags & (OPF_READ_RESP | OPF_ATOMIC_RESP) ? w->weft.req_msn : w->weft.ssn;
+	m->rel = (struct rel_msg){.msn = a->msn,
+	                          .first_psn = REL_PSN_UNKNOWN,
+	                          .nb_psns = pkts_of(qp->mtu, m->length)};
+	m->end_flags = 0;
+	m->is_refused = m->solicited = false;
+	m->rkey = w->rkey;
+}
+
+/* Whether this packet can be of a message that has begun. */
+static bool
+matches(const struct weft_rx_msg *m, const struct weft_rx_msg *fresh)
+{
+	if (m->kind != fresh->kind || m->length != fresh->length)
+		return false;
+	if (m->kind == OPF_WRITE)
+		return m->rkey == fresh->rkey;
+	return m->ref == fresh->ref;
+}
+
+/* Runs of neighbours touch: where a message begins, if that is known without asking it. */
+static uint64_t
+known_first(const struct weft_in *in, uint64_t msn)
+{
+	const struct weft_rx_msg *m = slot_of(in, msn);
+
+	if (msn == in->emsn)
+		return in->emsn_psn;
+	if (m && m->rel.first_psn != REL_PSN_UNKNOWN)
+		return m->rel.first_psn;
+	m = slot_of(in, msn - 1);
+	if (m && m->rel.first_psn != REL_PSN_UNKNOWN)
+		return m->rel.first_psn + m->rel.nb_psns;
+	return REL_PSN_UNKNOWN;
+}
+
+/* Find the run of PSNs that the message has; false if this packet contradicts it. */
+static bool
+find_run(const struct weft_in *in, struct arrival *a)
+{
+	struct rel_msg *rel = &a->fresh.rel;
+	uint64_t first = known_first(in, a->msn);
+	const struct weft_rx_msg *next = slot_of(in, a->msn + 1);
+
+	if (a->idx == IDX_UNKNOWN && first != REL_PSN_UNKNOWN)
+		a->idx = (uint32_t)(a->psn - first);
+	if (a->idx == IDX_UNKNOWN)
+		return true;
+	rel->first_psn = a->psn - a->idx;
+	if (first != REL_PSN_UNKNOWN && first != rel->first_psn)
+		return false;
+	if ((a->w->op->flags & OPF_MIDDLE) && (a->idx == 0 || a->idx + 1 >= rel->nb_psns))
+		return false;
+	return !next || next->rel.first_psn == REL_PSN_UNKNOWN ||
+	       next->rel.first_psn == rel->first_psn + rel->nb_psns;
+}
+
+/* Whether a packet can be what its PSN and MSN say; a->m is its message then. */
+static bool
+find_message(struct qp *qp, struct arrival *a)
+{
+	const struct weft_in *in = &qp->win;
+	struct weft_rx_msg *slot;
+	bool is_old = a->psn < qp->rel->rx_cum;
+
+	if (!has_shape(qp, a))
+		return false;
+	make_fresh(qp, a);
+	a->m = &a->fresh;
+	if (a->msn < in->emsn)
+		return is_old;
+	if (a->msn - in->emsn >= qp->terms.max_msgs)
+		return false;
+	slot = slot_of(in, a->msn);
+	if ((!slot && is_old) || !find_run(in, a) || (slot && !matches(slot, &a->fresh)))
+		return false;
+	if (slot) {
+		slot->rel.first_psn = a->fresh.rel.first_psn != REL_PSN_UNKNOWN
+		                              ? a->fresh.rel.first_psn
+		                              : slot->rel.first_psn;
+		a->m = slot;
+	}
+	return true;
+}
+
+/* The packet was taken: from now on its message has a slot. */
+static void
+open_slot(struct weft_in *in, struct arrival *a)
+{
+	uint32_t slot = (uint32_t)a->msn % WEFT_MSGS;
+
+	if (a->m != &a->fresh)
+		return;
+	a->m = &in->rx->msgs[slot];
+	*a->m = a->fresh;
+	in->rx->msgs_used[slot / 64] |= UINT64_C(1) << slot % 64;
+	in->nb_msgs++;
+}
+
+static void
+close_slot(struct weft_in *in, uint64_t msn)
+{
+	uint32_t slot = (uint32_t)msn % WEFT_MSGS;
+
+	in->rx->msgs_used[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+	in->nb_msgs--;
+}
+
+void
+weft_in_rest(struct qp *qp)
+{
+	struct weft_in *in = &qp->win;
+
+	if (in->rx && !in->nb_msgs && !in->nb_refused && in->bssn == in->essn &&
+	    in->rd_head == in->rd_tail && !in->has_int)
+		lease_weft_rx_end(qp);
+}
+
+/* ---- what a packet does ---- */
+
+static const struct verdict fine;
+
+static uint64_t
+ssn_of(const struct qp *qp, const struct wire_pkt *w)
+{
+	return psn_unwrap(qp->win.essn, w->weft.ssn);
+}
+
+/* A packet of a message that uses a receive. A WRITE does with its last one only. */
+static enum weft_take
+take(struct qp *qp, struct arrival *a)
+{
+	enum weft_take take = WEFT_TAKE_REFUSE;
+
+	if (!(a->w->op->flags & OPF_VOID))
+		take = weft_take_recv(qp, ssn_of(qp, a->w), a->msn);
+	if (take == WEFT_TAKE_REFUSE)
+		a->m->is_refused = true;
+	return take;
+}
+
+static struct verdict
+do_send(struct qp *qp, struct arrival *a)
+{
+	const struct wire_pkt *w = a->w;
+	const struct recv_wr *recv;
+
+	if (take(qp, a) != WEFT_TAKE_PLACE || a->m->is_refused)
+		return fine;
+	recv = weft_recv_of(qp, ssn_of(qp, w));
+	if (recv->is_bad)
+		return exec_recv_bad;
+	if (w->weft.msg_len > recv->length)
+		return exec_recv_short;
+	if (!sge_place_recv(qp, recv, w->weft.offset, w->payload, w->payload_len, w->msn))
+		return exec_recv_fault;
+	return fine;
+}
+
+static struct verdict
+do_write(struct qp *qp, struct arrival *a)
+{
+	const struct wire_pkt *w = a->w;
+
+	if (!(qp->attr.access & SHM_ACCESS_REMOTE_WRITE))
+		return exec_bad_rights;
+	if (w->op->flags & OPF_IMM) {
+		a->m->ref = w->weft.ssn;
+		if (take(qp, a) != WEFT_TAKE_PLACE)
+			return fine;
+		if (weft_recv_of(qp, ssn_of(qp, w))->is_bad)
+			return exec_recv_bad;
+	}
+	if (w->payload_len &&
+	    !piece_place_remote(qp, w->rkey, w->va, w->payload_len, w->payload, w->msn))
+		return exec_bad_access;
+	return fine;
+}
+
+/* READs and atomics are executed when they are done, and due. */
+static void
+keep_rd(struct arrival *a)
+{
+	const struct wire_pkt *w = a->w;
+	struct weft_rx_msg *m = a->m;
+
+	m->opcode = w->opcode;
+	m->va = w->va;
+	m->dma_len = w->dma_len;
+	m->opp_emsn = w->weft.opp_emsn;
+	m->swap_add = w->swap_add;
+	m->compare = w->compare;
+}
+
+static struct verdict
+execute(struct qp *qp, struct arrival *a)
+{
+	const struct wire_pkt *w = a->w;
+	struct weft_rx_msg *m = a->m;
+
+	if (w->op->flags & OPF_END) {
+		m->end_flags = w->op->flags & (OPF_IMM | OPF_IETH);
+		m->imm = w->op->flags & OPF_IETH ? w->inv_rkey : w->imm;
+		m->solicited = w->solicited;
+	}
+	if (m->kind == OPF_SEND)
+		return do_send(qp, a);
+	if (m->kind == OPF_WRITE)
+		return do_write(qp, a);
+	if (m->kind & (OPF_READ | OPF_ATOMIC))
+		keep_rd(a);
+	else
+		weft_place_response(qp, w);
+	return fine;
+}
+
+/* ---- what is done ---- */
+
+static void
+finish(struct qp *qp, const struct weft_rx_msg *m)
+{
+	switch (m->kind) {
+	case OPF_SEND:
+		if (!m->is_refused)
+			weft_recv_done(qp, m, psn_unwrap(qp->win.essn, m->ref));
+		break;
+	case OPF_WRITE:
+		qp->nic->stats.rx_write_requests++;
+		if ((m->end_flags & OPF_IMM) && !m->is_refused)
+			weft_recv_done(qp, m, psn_unwrap(qp->win.essn, m->ref));
+		break;
+	case OPF_READ:
+	case OPF_ATOMIC:
+		weft_rd_done(qp, m);
+		break;
+	default:
+		weft_response_done(qp, m);
+		break;
+	}
+}
+
+static void
+advance(struct qp *qp)
+{
+	struct weft_in *in = &qp->win;
+	bool some = false;
+
+	while (in->nb_msgs && is_used(in->rx, in->emsn) && in->emsn != in->fault_msn) {
+		const struct weft_rx_msg *m = &in->rx->msgs[in->emsn % WEFT_MSGS];
+		uint64_t end = in->emsn_psn + m->rel.nb_psns;
+
+		if (end > qp->rel->rx_cum)
+			break;
+		finish(qp, m);
+		if (qp->state == SHM_QPS_ERR)
+			return;
+		close_slot(in, in->emsn);
+		in->emsn++;
+		in->emsn_psn = end;
+		some = true;
+	}
+	if (some)
+		weft_deliver(qp);
+	weft_settle_fault(qp);
+}
+
+/* The engine has taken the packet. */
+static void
+accept(struct qp *qp, struct arrival *a)
+{
+	struct verdict v;
+
+	open_slot(&qp->win, a);
+	v = execute(qp, a);
+	if (qp->state == SHM_QPS_ERR)
+		return;
+	if (v.syndrome)
+		weft_fault(qp, a->msn, a->psn, &v);
+	advance(qp);
+}
+
+/* ---- the way in ---- */
+
+/* The optional parts are those that were agreed on. */
+static bool
+has_parts(const struct qp *qp, const struct wire_weft *f)
+{
+	const struct weft_terms *t = &qp->terms;
+
+	return f->has_ts == !!(t->rx_wire & WIRE_TS) && f->has_lane == !!(t->rx_wire & WIRE_PATH) &&
+	       f->nb_slots == t->rx_slots && f->ext_len == qp->rel_ops->data_ext_len &&
+	       (!f->has_lane || f->lane.lanes == 1u << t->rx_lanes);
+}
+
+/* Whether there is room for all that a packet can bring; once the engine has seen it, it counts. */
+static bool
+has_room(struct qp *qp, const struct arrival *a)
+{
+	uint32_t flags = a->w->op->flags;
+
+	if (qp->fifo_tail - qp->fifo_head + ANSWERS_MAX > RESP_FIFO_LEN)
+		return false;
+	if ((flags & OPF_SSN || a->fresh.kind == OPF_SEND) && a->psn >= qp->rel->rx_cum &&
+	    !weft_ssn_fits(qp, ssn_of(qp, a->w)))
+		return false;
+	return qp->win.rx || lease_weft_rx(qp);
+}
+
+static void
+ask_engine(struct qp *qp, struct arrival *a, uint64_t now_ns)
+{
+	const struct wire_weft *f = &a->w->weft;
+	struct path_info path;
+	struct rel_rx_out out = {0};
+	struct rel_rx rx = {
+		.psn = a->psn,
+		.msn = a->msn,
+		.msg = &a->m->rel,
+		.ext = f->ext,
+		.nb_psns = 1,
+		.retry = f->retry,
+		.retransmit = f->retransmit,
+		.sync = f->sync,
+	};
+
+	if (f->has_ts)
+		rx.owd_ns = (uint32_t)now_ns - f->ts_ns;
+	if (f->has_lane) {
+		path = (struct path_info){.first_psn = psn_unwrap(a->psn, f->lane.first_psn),
+		                          .lanes = f->lane.lanes,
+		                          .offset = f->lane.offset,
+		                          .back = f->lane.back};
+		rx.path = &path;
+	}
+	qp->rel_ops->on_data(qp->rel, &rx, now_ns, &out);
+	switch (out.place) {
+	case REL_PLACE:
+		accept(qp, a);
+		break;
+	case REL_DUPLICATE:
+		qp->nic->stats.duplicate_request++;
+		break;
+	case REL_DROP:
+		nic_drop(qp->nic, DROP_GAP);
+		if (a->psn > qp->rel->rx_cum)
+			qp->nic->stats.out_of_sequence++;
+		break;
+	}
+	if (qp->state != SHM_QPS_ERR)
+		weft_answer(qp, a->w, &rx, &out, now_ns);
+}
+
+void
+weft_rx(struct qp *qp, const struct wire_pkt *w, uint64_t now_ns)
+{
+	struct arrival a;
+
+	if (!has_parts(qp, &w->weft)) {
+		nic_drop(qp->nic, DROP_PARTS);
+		return;
+	}
+	a.w = w;
+	a.psn = psn_unwrap(qp->rel->rx_cum, w->psn);
+	a.msn = psn_unwrap(qp->win.emsn, w->msn);
+	if (a.msn >= qp->win.fault_msn) { /* the peer will hear of that */
+		nic_drop(qp->nic, DROP_GAP);
+		return;
+	}
+	if (!find_message(qp, &a)) {
+		nic_drop(qp->nic, DROP_MESSAGE);
+		return;
+	}
+	if (!has_room(qp, &a)) {
+		nic_drop(qp->nic, DROP_BUSY);
+		return;
+	}
+	ask_engine(qp, &a, now_ns);
+	if (qp->state != SHM_QPS_ERR)
+		weft_in_rest(qp);
+}

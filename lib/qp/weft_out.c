@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "comp.h"
+#include "fail.h"
+#include "lease.h"
+#include "psn.h"
+#include "req.h"
+#include "sge.h"
+#include "weft_hdr.h"
+#include "weft_stream.h"
+#include "wr.h"
+
+/*
+ * The own stream. Requests and responses are messages of it and take turns; each gets its MSN and
+ * its PSNs when its first packet may leave. A READ REQUEST has one PSN: what it brings comes in the
+ * peer's stream.
+ */
+
+#define OPS_SSN (SHM_OPS_SEND | SHM_OP_BIT(SHM_WR_SEND_INV) | SHM_OP_BIT(SHM_WR_WRITE_IMM))
+
+bool
+weft_uses_recv(const struct send_wr *wr)
+{
+	return SHM_OP_BIT(wr->wqe.op) & OPS_SSN;
+}
+
+bool
+weft_has_slot(struct qp *qp, uint64_t now_ns)
+{
+	const struct rel_qp *rq = &qp->rel_qp;
+
+	if (rq->tx_end_msn - rq->tx_first_msn > rq->msg_mask)
+		return false;
+	if (qp->wout.tx || lease_weft_tx(qp))
+		return true;
+	qp->hold_ns = now_ns + LEASE_RETRY_NS;
+	qp->hold_is_rnr = false;
+	return false;
+}
+
+/* Give a message its numbers, and tell the engine. */
+static void
+begin(struct qp *qp, uint32_t nb_psns, const struct weft_tx_msg *t, uint64_t now_ns)
+{
+	struct rel_qp *rq = &qp->rel_qp;
+	uint32_t slot = (uint32_t)rq->tx_end_msn & rq->msg_mask;
+
+	qp->msgs[slot] = (struct rel_msg){
+		.msn = rq->tx_end_msn, .first_psn = rq->tx_end_psn, .nb_psns = nb_psns};
+	qp->wout.tx->msgs[slot] = *t;
+	if (rq->tx_end_psn == qp->rel->tx_una)
+		qp->progress_ns = now_ns;
+	rq->tx_end_psn += nb_psns;
+	rq->tx_end_msn++;
+	qp->rel_ops->on_post(qp->rel, &qp->msgs[slot], now_ns);
+}
+
+static uint32_t
+pkts_of(const struct qp *qp, uint64_t length)
+{
+	return length <= qp->mtu ? 1 : (uint32_t)((length + qp->mtu - 1) >> __builtin_ctz(qp->mtu));
+}
+
+void
+weft_post(struct qp *qp, struct send_wr *wr, uint32_t wr_idx, uint64_t now_ns)
+{
+	struct weft_out *out = &qp->wout;
+	uint64_t left = wr->length - wr->opened, most = MSG_PSNS_MAX * qp->mtu;
+	bool rd = SHM_OP_BIT(wr->wqe.op) & SHM_OPS_RD;
+	struct weft_tx_msg t = {.kind = WEFT_TX_REQUEST, .wr_idx = wr_idx, .offset = wr->opened};
+
+	if (rd && left > most)
+		left = most;
+	if (weft_uses_recv(wr) && !wr->whole)
+		wr->ssn = out->ssn++;
+	t.ssn = weft_uses_recv(wr) ? wr->ssn : out->ssn;
+	t.length = (uint32_t)left;
+	wr->msn = qp->rel_qp.tx_end_msn;
+	t.is_rd = rd;
+	if (rd) {
+		if (!qp->nb_rd)
+			out->rd_ns = now_ns;
+		out->tx->rds[(qp->rd_head + qp->nb_rd++) % WEFT_MAX_RD_ATOMIC] =
+			(struct weft_rd_out){.msn = wr->msn,
+		                             .offset = wr->opened,
+		                             .length = t.length,
+		                             .wr_idx = wr_idx};
+	}
+	wr->opened += left;
+	wr->whole = wr->opened == wr->length;
+	wr->end_psn = qp->rel_qp.tx_end_psn + (rd ? 1 : pkts_of(qp, left));
+	begin(qp, (uint32_t)(wr->end_psn - qp->rel_qp.tx_end_psn), &t, now_ns);
+}
+
+static bool
+open_response(struct qp *qp, uint64_t now_ns)
+{
+	struct weft_in *in = &qp->win;
+	const struct weft_rd_in *rd;
+	bool is_read;
+
+	if (in->rd_head == in->rd_run)
+		return false;
+	rd = &in->rx->rds[in->rd_head % WEFT_MAX_RD_ATOMIC];
+	is_read = opcode_table[rd->opcode].flags & OPF_READ;
+	qp->wout.nb_resps++;
+	begin(qp, is_read ? pkts_of(qp, rd->length) : 1,
+	      &(struct weft_tx_msg){.kind = is_read ? WEFT_TX_READ_RESP : WEFT_TX_ATOMIC_RESP,
+	                            .va = rd->va,
+	                            .rkey = rd->rkey,
+	                            .length = is_read ? rd->length : 0,
+	                            .req_msn = (uint32_t)rd->msn & PSN_MASK},
+	      now_ns);
+	in->rd_head++;
+	weft_in_rest(qp);
+	return true;
+}
+
+bool
+weft_wants_open(const struct qp *qp)
+{
+	if (qp->win.rd_head != qp->win.rd_run || weft_wants_again(qp))
+		return true;
+	return !qp->wout.hold_ns && qp->state != SHM_QPS_RTR && wr_pending(qp);
+}
+
+bool
+weft_open(struct qp *qp, uint64_t now_ns)
+{
+	if (!weft_has_slot(qp, now_ns))
+		return false;
+	qp->resp_turn = !qp->resp_turn;
+	if (qp->resp_turn && open_response(qp, now_ns))
+		return true;
+	if (weft_wants_again(qp) ? weft_open_again(qp, now_ns) : wr_open(qp, now_ns))
+		return true;
+	return open_response(qp, now_ns);
+}
+
+void
+weft_retire(struct qp *qp)
+{
+	struct rel_qp *rq = &qp->rel_qp;
+	uint64_t una = qp->rel->tx_una;
+
+	for (; rq->tx_first_msn != rq->tx_end_msn; rq->tx_first_msn++) {
+		uint32_t slot = (uint32_t)rq->tx_first_msn & rq->msg_mask;
+
+		if (qp->msgs[slot].first_psn + qp->msgs[slot].nb_psns > una)
+			break;
+		qp->wout.nb_resps -= qp->wout.tx->msgs[slot].kind != WEFT_TX_REQUEST;
+	}
+}
+
+void
+weft_rest(struct qp *qp)
+{
+	if (qp->win.rx) {
+		weft_deliver(qp);
+		if (qp->state == SHM_QPS_ERR)
+			return;
+		weft_in_rest(qp);
+	}
+	weft_settle_fault(qp);
+	if (qp->wout.tx && !qp->nb_rd && qp->rel_qp.tx_first_msn == qp->rel_qp.tx_end_msn)
+		lease_weft_tx_end(qp);
+}
+
+void
+weft_end(struct qp *qp)
+{
+	struct weft_in *in = &qp->win;
+
+	if (in->rx) {
+		weft_drop_recvs(qp);
+		lease_weft_rx_end(qp);
+	}
+	if (qp->wout.tx)
+		lease_weft_tx_end(qp);
+}
+
+/* A READ waits for what was posted before it, so it has four times as long. */
+static uint64_t
+stalls_ns(const struct qp *qp)
+{
+	if (!qp->nb_rd || !qp->rel_qp.ack_timeout_ns)
+		return NEVER_NS;
+	return qp->wout.rd_ns + (qp->attr.retry_cnt + 1u) * 4 * qp->rel_qp.ack_timeout_ns;
+}
+
+uint64_t
+weft_due_ns(const struct qp *qp)
+{
+	uint64_t due = qp->win.ack_due_ns, stall = stalls_ns(qp);
+
+	if (qp->wout.hold_ns && qp->wout.hold_ns < due)
+		due = qp->wout.hold_ns;
+	return stall < due ? stall : due;
+}
+
+bool
+weft_is_stalled(const struct qp *qp, uint64_t now_ns)
+{
+	return now_ns >= stalls_ns(qp);
+}
+
+void
+weft_timer(struct qp *qp, uint64_t now_ns)
+{
+	weft_end_hold(qp, now_ns);
+	if (qp->win.ack_due_ns <= now_ns && qp->win.nb_unacked) {
+		qp->win.ack_due_ns = NEVER_NS;
+		weft_ack_now(qp);
+	}
+}
+
+/* A response is missing, if not to this request then to one before it. */
+static bool
+waits_for_response(const struct qp *qp, uint32_t idx)
+{
+	return qp->nb_rd && (int32_t)(idx - qp->wout.tx->rds[qp->rd_head].wr_idx) >= 0;
+}
+
+bool
+weft_is_complete(struct qp *qp, uint32_t idx)
+{
+	struct weft_out *out = &qp->wout;
+	const struct send_wr *wr = wr_at(qp, idx);
+
+	if (waits_for_response(qp, idx))
+		return false;
+	/* A response needs no acknowledgement beside it; a bind has nothing to be acknowledged. */
+	if (idx == out->conf_idx && wr->whole &&
+	    (SHM_OP_BIT(wr->wqe.op) & (SHM_OPS_LOCAL | SHM_OPS_RD)))
+		out->conf_idx++;
+	return (int32_t)(idx - out->conf_idx) < 0;
+}
+
+/* ---- packets ---- */
+
+/* What the peer has refused, or has answered already: its PSN is all that is left of it. */
+static void
+fill_void(const struct weft_tx_msg *t, uint32_t off, struct wire_pkt *w, struct weft_fill *f)
+{
+	f->wr = NULL;
+	f->req_msn = 0;
+	w->opcode = OP_WEFT | OP_VOID;
+	w->payload_len = 0;
+	w->weft.offset = off;
+	w->weft.msg_len = t->kind == WEFT_TX_REQUEST && t->is_rd ? 0 : t->length;
+	w->weft.ssn = (uint32_t)t->ssn & PSN_MASK;
+}
+
+static void
+fill_request(struct qp *qp, const struct weft_tx_msg *t, const struct rel_tx *tx,
+             const struct rel_msg *m, struct wire_pkt *w, struct weft_fill *f)
+{
+	const struct send_wr *wr = wr_at(qp, t->wr_idx);
+	uint64_t off = (tx->psn - m->first_psn) << __builtin_ctz(qp->mtu);
+	uint8_t opcode = OP_WEFT | req_op(wr, off == 0, tx->psn == m->first_psn + m->nb_psns - 1);
+
+	f->wr = wr;
+	f->wr_idx = t->wr_idx;
+	f->off = t->offset + off;
+	req_fill(qp, wr, f->off, t->offset + t->length - f->off, opcode, w);
+	w->dma_len = t->length;
+	w->weft.offset = (uint32_t)off;
+	w->weft.msg_len = t->length;
+	w->weft.ssn = (uint32_t)t->ssn & PSN_MASK;
+	w->weft.opp_emsn = (uint32_t)qp->win.emsn & PSN_MASK;
+}
+
+static void
+fill_response(struct qp *qp, const struct weft_tx_msg *t, const struct rel_tx *tx,
+              const struct rel_msg *m, struct wire_pkt *w, struct weft_fill *f)
+{
+	uint32_t off = (uint32_t)(tx->psn - m->first_psn) << __builtin_ctz(qp->mtu);
+	uint32_t left = t->length - off;
+	bool first = off == 0, last = tx->psn == m->first_psn + m->nb_psns - 1;
+
+	f->wr = NULL;
+	f->va = t->va + off;
+	f->rkey = t->rkey;
+	f->req_msn = t->req_msn;
+	w->weft.req_msn = t->req_msn;
+	w->payload_len = 0;
+	if (t->kind == WEFT_TX_ATOMIC_RESP) {
+		w->opcode = OP_WEFT | OP_ATOMIC_ACK;
+		w->atomic_orig = t->orig;
+		return;
+	}
+	w->opcode = OP_WEFT | (first && last ? OP_READ_RESP_ONLY
+	                       : first       ? OP_READ_RESP_FIRST
+	                       : last        ? OP_READ_RESP_LAST
+	                                     : OP_READ_RESP_MIDDLE);
+	w->payload_len = left < qp->mtu ? left : qp->mtu;
+	w->weft.offset = off;
+	w->weft.msg_len = t->length;
+}
+
+void
+weft_fill(struct qp *qp, const struct rel_msg *m, const struct rel_tx *tx, struct wire_pkt *w,
+          struct weft_fill *f, uint64_t now_ns)
+{
+	const struct weft_tx_msg *t = &qp->wout.tx->msgs[m->msn & qp->rel_qp.msg_mask];
+	const struct weft_terms *terms = &qp->terms;
+
+	w->mig_req = true;
+	w->solicited = w->fecn = w->becn = false;
+	w->pkey = PKEY_DEFAULT;
+	w->dest_qpn = qp->attr.dest_qpn;
+	if (t->is_void)
+		fill_void(t, (uint32_t)(tx->psn - m->first_psn) * qp->mtu, w, f);
+	else if (t->kind == WEFT_TX_REQUEST)
+		fill_request(qp, t, tx, m, w, f);
+	else
+		fill_response(qp, t, tx, m, w, f);
+	w->psn = (uint32_t)tx->psn & PSN_MASK;
+	w->msn = (uint32_t)m->msn & PSN_MASK;
+	w->weft.nb_slots = terms->tx_slots;
+	w->weft.int_area = NULL;
+	w->weft.has_lane = terms->tx_wire & WIRE_PATH;
+	w->weft.has_ts = terms->tx_wire & WIRE_TS;
+	w->weft.ts_ns = (uint32_t)now_ns;
+	w->weft.retransmit = tx->retransmit;
+	w->weft.sync = tx->sync;
+	w->weft.ext_len = qp->rel_ops->data_ext_len;
+	w->weft.ext = tx->ext;
+	w->weft.retry = tx->retry;
+	w->weft.tag = terms->tx_wire & WIRE_TRIM ? DCP_DATA : DCP_OTHER;
+	w->weft.is_header_only = false;
+}
+
+/* ---- responses that come ---- */
+
+struct weft_rd_out *
+weft_rd_of(const struct qp *qp, uint32_t req_msn)
+{
+	for (uint32_t i = 0; i < qp->nb_rd; i++) {
+		struct weft_rd_out *rd = &qp->wout.tx->rds[(qp->rd_head + i) % WEFT_MAX_RD_ATOMIC];
+
+		if (((uint32_t)rd->msn & PSN_MASK) == req_msn)
+			return rd;
+	}
+	return NULL;
+}
+
+/* The response does not fit any request: its WR ends, and the QP. The peer is not told, as in RC.
+ */
+static void
+bad_response(struct qp *qp, const struct weft_rd_out *rd)
+{
+	if (rd)
+		qp_fail_request(qp, QP_REASON_BAD_RESPONSE, SHM_WC_BAD_RESP_ERR, rd->wr_idx);
+	else
+		qp_fail(qp, QP_REASON_BAD_RESPONSE, SHM_WC_BAD_RESP_ERR, qp->rel->rx_cum - 1);
+}
+
+void
+weft_place_response(struct qp *qp, const struct wire_pkt *w)
+{
+	const struct weft_rd_out *rd = weft_rd_of(qp, w->weft.req_msn);
+	const struct send_wr *wr = rd ? wr_at(qp, rd->wr_idx) : NULL;
+	bool is_read = w->op->flags & OPF_READ_RESP, ok;
+
+	if (!rd || is_read != (wr->wqe.op == SHM_WR_READ) ||
+	    (is_read && w->weft.msg_len != rd->length)) {
+		bad_response(qp, rd);
+		return;
+	}
+	qp->wout.rd_ns = qp->nic->now_ns;
+	if (is_read)
+		ok = sge_place_answer(qp, wr, rd->offset + w->weft.offset, w->payload,
+		                      w->payload_len);
+	else
+		ok = sge_place_atomic(qp, wr, w);
+	if (!ok)
+		qp_fail_request(qp, QP_REASON_LOCAL_PROT, SHM_WC_LOC_PROT_ERR, rd->wr_idx);
+}
+
+void
+weft_response_done(struct qp *qp, const struct weft_rx_msg *m)
+{
+	struct weft_rd_out *rd = weft_rd_of(qp, m->ref);
+
+	if (!rd)
+		return;
+	rd->is_done = true;
+	if (rd->msn >= qp->rel_qp.tx_first_msn) /* its request may still be repeated */
+		qp->wout.tx->msgs[rd->msn & qp->rel_qp.msg_mask].is_void = true;
+	while (qp->nb_rd && qp->wout.tx->rds[qp->rd_head].is_done) {
+		qp->rd_head = (qp->rd_head + 1) % WEFT_MAX_RD_ATOMIC;
+		qp->nb_rd--;
+	}
+	wr_complete(qp);
+	if (qp->state != SHM_QPS_ERR && req_has_work(qp))
+		sched_wake(&qp->nic->sched, &qp->sched, qp->nic->now_ns);
+}
