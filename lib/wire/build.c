@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <assert.h>
-
+#include "build_impl.h"
 #include "csum.h"
-#include "icrc_impl.h"
 #include "int.h"
-#include "psn.h"
-#include "weft_hdr.h"
-#include "wire_impl.h"
 
 static_assert(sizeof(((struct wire_path *)0)->hdr) + BTH_LEN + WEFT_MSN_MAP_LEN +
                               INT_LEN(INT_SLOTS_MAX) + LANE_LEN + TS_LEN + 4 * WEFT_EXT_WORDS_MAX +
@@ -74,13 +69,6 @@ wire_path_init(struct wire_path *path, const struct wire_addr *addr)
 	icrc_block(path->icrc_block, headers, path->ipv6);
 }
 
-/* What a path's headers were last made for; never 0. */
-static uint64_t
-key_of(uint32_t udp_len, uint16_t udp_sport, uint8_t tos)
-{
-	return (uint64_t)tos << 32 | (uint64_t)udp_sport << 16 | udp_len;
-}
-
 /* The register of the ICRC behind the UDP header. */
 static uint32_t
 icrc_to_udp(const struct wire_path *path, uint32_t udp_len, uint16_t udp_sport)
@@ -98,9 +86,8 @@ icrc_to_udp(const struct wire_path *path, uint32_t udp_len, uint16_t udp_sport)
 	return icrc_update(0, block, (uint32_t)(udp + UDP_LEN - block));
 }
 
-/* Nearly all packets of a path have the length, port and ToS of the one before. */
-static void
-fit(struct wire_path *path, uint32_t udp_len, uint16_t udp_sport, uint8_t tos)
+void
+path_fit(struct wire_path *path, uint32_t udp_len, uint16_t udp_sport, uint8_t tos)
 {
 	uint8_t *ip = path->hdr + path->l3_off;
 	uint8_t *udp = path->hdr + path->len - UDP_LEN;
@@ -118,7 +105,7 @@ fit(struct wire_path *path, uint32_t udp_len, uint16_t udp_sport, uint8_t tos)
 	put_be16(udp, udp_sport);
 	put_be16(udp + 4, (uint16_t)udp_len);
 	path->icrc = icrc_to_udp(path, udp_len, udp_sport);
-	path->key = key_of(udp_len, udp_sport, tos);
+	path->key = path_key(udp_len, udp_sport, tos);
 }
 
 /* The mirror of parse.c's read_ext. */
@@ -156,69 +143,11 @@ write_ext(uint8_t *p, uint32_t flags, const struct wire_pkt *w)
 		memset(p, 0, CNP_RESERVED_LEN);
 }
 
-/* The words of a BTH in the order of its bytes. */
-static void
-bth_words(uint32_t bth[3], const struct wire_pkt *w, uint32_t pad)
-{
-	bth[0] = htobe32((uint32_t)w->opcode << 24 | (uint32_t)w->solicited << 23 |
-	                 (uint32_t)w->mig_req << 22 | pad << 20 | w->pkey);
-	bth[1] = htobe32((uint32_t)w->fecn << 31 | (uint32_t)w->becn << 30 | w->dest_qpn);
-	bth[2] = htobe32((uint32_t)w->ack_req << 31 | w->psn);
-}
-
-/* Two words of four bytes as one of eight, in the order of their bytes. */
-static uint64_t
-join(uint32_t first, uint32_t second)
-{
-	return htole64((uint64_t)le32toh(first) | (uint64_t)le32toh(second) << 32);
-}
-
 /* The register behind the BTH. */
 static uint32_t
 icrc_to_bth(const struct wire_path *path, const uint32_t bth[3])
 {
-	return icrc_unit(join(0, bth[0] ^ htole32(path->icrc)),
-	                 join(bth[1] | htobe32(0xff000000), bth[2]));
-}
-
-/* The register behind the word of MSN and map, which is the fourth. */
-static uint32_t
-icrc_to_map(const struct wire_path *path, const uint32_t bth[4])
-{
-	return icrc_unit(join(bth[0] ^ htole32(path->icrc), bth[1] | htobe32(0xff000000)),
-	                 join(bth[2], bth[3]));
-}
-
-/* What is the weft framing's own from the BTH on. */
-static void
-build_weft(uint8_t *p, const struct wire_path *path, const struct wire_pkt *w, uint32_t bth[4],
-           uint32_t ext_len, uint32_t *crc)
-{
-	uint32_t flags = opcode_table[w->opcode].flags;
-
-	assert(w->weft.retry <= WEFT_RETRY_MASK && w->msn <= PSN_MASK);
-	bth[0] |= htobe32(WEFT_TVER << 16);
-	bth[2] |= htobe32((uint32_t)w->weft.retry << 24);
-	bth[3] = htobe32(weft_msn_map(w, flags));
-	for (uint32_t i = 0; i < 4; i++)
-		memcpy(p + 4 * i, &bth[i], 4);
-	p += WEFT_OFF_INT;
-	weft_write(p, w, flags);
-	if (crc)
-		*crc = icrc_update(icrc_to_map(path, bth), p, ext_len - WEFT_MSN_MAP_LEN);
-	/* Behind the CRC, which takes the area as ones. */
-	if (w->weft.nb_slots && flags & OPF_STREAM)
-		weft_put_int(p, &w->weft);
-}
-
-/* The type of service of a packet of this path. */
-static uint8_t
-tos_of(const struct wire_path *path, const struct wire_pkt *w, bool is_weft, uint8_t ecn)
-{
-	if (!is_weft)
-		return path->tos | ecn;
-	assert(w->weft.tag <= DCP_HEADER_ONLY);
-	return (uint8_t)((path->tos & 0xf0) | w->weft.tag << DCP_TAG_SHIFT | ecn);
+	return icrc_unit(join(0, bth[0] ^ htole32(path->icrc)), join(bth[1] | BTH_VARIANT, bth[2]));
 }
 
 uint32_t
@@ -226,37 +155,24 @@ wire_build(uint8_t *buf, struct wire_path *path, const struct wire_pkt *w, uint1
            uint8_t ecn, uint32_t *crc)
 {
 	const struct opcode_info *op = &opcode_table[w->opcode];
-	bool is_weft = op->flags & OPF_WEFT;
 	uint32_t pad = -w->payload_len & 3;
-	uint32_t ext_len = is_weft ? weft_ext_len(w, op) : op->ext_len;
-	uint32_t udp_len = UDP_LEN + BTH_LEN + ext_len + w->payload_len + pad + ICRC_LEN;
-	uint8_t tos = tos_of(path, w, is_weft, ecn);
+	uint32_t udp_len = UDP_LEN + BTH_LEN + op->ext_len + w->payload_len + pad + ICRC_LEN;
 	uint8_t *p = buf + path->len;
-	uint32_t bth[4];
+	uint32_t bth[3];
 
-	assert(op->flags & OPF_VALID);
-	assert(op->flags & OPF_PAYLOAD ? w->payload_len <= PMTU_MAX : w->payload_len == 0);
-	assert(((w->psn | w->dest_qpn) & ~PSN_MASK) == 0);
-
-	if (path->key != key_of(udp_len, udp_sport, tos))
-		fit(path, udp_len, udp_sport, tos);
-	/* All of it whatever its length: a fixed size is a few stores, and the BTH overwrites. */
-	memcpy(buf, path->hdr, sizeof(path->hdr));
+	assert_fits(w, op->flags);
+	if (op->flags & OPF_WEFT)
+		return weft_build(buf, path, w, udp_sport, ecn, crc);
+	put_path(buf, path, udp_len, udp_sport, path->tos | ecn);
 	bth_words(bth, w, pad);
-	if (is_weft) {
-		build_weft(p, path, w, bth, ext_len, crc);
-		return path->len + BTH_LEN + ext_len;
-	}
-	/* One by one: as a whole they would be loaded again, and that waits for their stores. */
-	for (uint32_t i = 0; i < 3; i++)
-		memcpy(p + 4 * i, &bth[i], 4);
-	if (ext_len)
+	put_words(p, bth, 3);
+	if (op->ext_len)
 		write_ext(p + BTH_LEN, op->flags, w);
 	if (crc)
 		*crc = icrc_to_bth(path, bth);
-	if (crc && ext_len)
-		*crc = icrc_update(*crc, p + BTH_LEN, ext_len);
-	return path->len + BTH_LEN + ext_len;
+	if (crc && op->ext_len)
+		*crc = icrc_update(*crc, p + BTH_LEN, op->ext_len);
+	return path->len + BTH_LEN + op->ext_len;
 }
 
 void

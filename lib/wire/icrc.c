@@ -115,6 +115,14 @@ table_unit(uint64_t first, uint64_t second)
 	return table_update(0, words, sizeof(words));
 }
 
+static uint32_t
+table_two_units(uint64_t first, uint64_t second, uint64_t third, uint64_t fourth)
+{
+	uint64_t words[4] = {first, second, third, fourth};
+
+	return table_update(0, words, sizeof(words));
+}
+
 static bool
 table_usable(void)
 {
@@ -128,6 +136,7 @@ const struct icrc_ops icrc_table = {
 	.copy = table_copy,
 	.headers = table_headers,
 	.unit = table_unit,
+	.two_units = table_two_units,
 };
 
 const struct icrc_ops *const icrc_impls[] = {
@@ -184,6 +193,12 @@ uint32_t
 icrc_unit(uint64_t first, uint64_t second)
 {
 	return chosen.unit(first, second);
+}
+
+uint32_t
+icrc_two_units(uint64_t first, uint64_t second, uint64_t third, uint64_t fourth)
+{
+	return chosen.two_units(first, second, third, fourth);
 }
 
 const char *

@@ -16,6 +16,7 @@ struct icrc_ops {
 	uint32_t (*copy)(uint32_t crc, void *dst, const void *src, uint32_t len);
 	uint32_t (*headers)(const uint8_t *l3, bool ipv6, uint32_t len);
 	uint32_t (*unit)(uint64_t first, uint64_t second);
+	uint32_t (*two_units)(uint64_t first, uint64_t second, uint64_t third, uint64_t fourth);
 };
 
 /** Fastest first, ends with NULL; the one before is "table", which runs anywhere. */
@@ -43,6 +44,9 @@ void icrc_block(uint8_t block[ICRC_BLOCK], const uint8_t *l3, bool ipv6);
  * field by field waits until all the stores are done.
  */
 uint32_t icrc_unit(uint64_t first, uint64_t second);
+
+/** The same after 32 bytes. */
+uint32_t icrc_two_units(uint64_t first, uint64_t second, uint64_t third, uint64_t fourth);
 
 /** Bytes of IP, UDP and BTH headers: the end of the block. */
 static inline uint32_t

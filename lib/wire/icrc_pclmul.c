@@ -115,6 +115,12 @@ pclmul_unit(uint64_t first, uint64_t second)
 	return icrc_reduce(_mm_set_epi64x((long long)second, (long long)first));
 }
 
+TARGET static uint32_t
+pclmul_two_units(uint64_t first, uint64_t second, uint64_t third, uint64_t fourth)
+{
+	return icrc_reduce_two(first, second, third, fourth);
+}
+
 static bool
 pclmul_usable(void)
 {
@@ -128,4 +134,5 @@ const struct icrc_ops icrc_pclmul = {
 	.copy = pclmul_copy,
 	.headers = pclmul_headers,
 	.unit = pclmul_unit,
+	.two_units = pclmul_two_units,
 };

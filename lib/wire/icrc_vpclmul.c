@@ -185,6 +185,12 @@ vpclmul_unit(uint64_t first, uint64_t second)
 	return icrc_reduce(_mm_set_epi64x((long long)second, (long long)first));
 }
 
+TARGET static uint32_t
+vpclmul_two_units(uint64_t first, uint64_t second, uint64_t third, uint64_t fourth)
+{
+	return icrc_reduce_two(first, second, third, fourth);
+}
+
 static bool
 vpclmul_usable(void)
 {
@@ -201,4 +207,5 @@ const struct icrc_ops icrc_vpclmul = {
 	.copy = vpclmul_copy,
 	.headers = vpclmul_headers,
 	.unit = vpclmul_unit,
+	.two_units = vpclmul_two_units,
 };

@@ -45,4 +45,14 @@ icrc_reduce(__m128i x)
 	return (uint32_t)_mm_extract_epi32(_mm_xor_si128(x, q), 1);
 }
 
+/* The register after 32 bytes, from one of zeros. */
+ICRC_SSE uint32_t
+icrc_reduce_two(uint64_t first, uint64_t second, uint64_t third, uint64_t fourth)
+{
+	const __m128i k = _mm_loadu_si128((const __m128i *)icrc_fold_128);
+
+	return icrc_reduce(icrc_fold(_mm_set_epi64x((long long)second, (long long)first), k,
+	                             _mm_set_epi64x((long long)fourth, (long long)third)));
+}
+
 #endif

@@ -3,7 +3,6 @@
 
 #include "int.h"
 #include "psn.h"
-#include "trim.h"
 #include "weft_hdr.h"
 #include "wire_impl.h"
 
@@ -20,6 +19,14 @@ refuse(struct cursor *c, enum wire_bad why)
 {
 	c->bad = why;
 	return WIRE_BAD;
+}
+
+/* What another reader says of a packet to RoCE's port. */
+static enum wire_kind
+judged(struct cursor *c, enum wire_bad bad)
+{
+	c->bad = bad;
+	return bad == WIRE_BAD_NONE ? WIRE_ROCE : WIRE_BAD;
 }
 
 /* Extended headers stand in this order in every opcode that has several. */
@@ -58,36 +65,6 @@ read_ext(const uint8_t *p, struct wire_pkt *w)
 		w->inv_rkey = get_be32(p);
 }
 
-/* A BTH, whose opcode and TVer the caller judges. */
-static void
-read_bth(const uint8_t *p, struct wire_pkt *w)
-{
-	uint32_t word;
-
-	w->opcode = p[0];
-	w->op = &opcode_table[w->opcode];
-	w->solicited = p[1] >> 7;
-	w->mig_req = p[1] >> 6 & 1;
-	w->pad = p[1] >> 4 & 3;
-	w->pkey = get_be16(p + 2);
-	word = get_be32(p + 4);
-	w->fecn = word >> 31;
-	w->becn = word >> 30 & 1;
-	w->dest_qpn = word & PSN_MASK;
-	word = get_be32(p + 8);
-	w->ack_req = word >> 31;
-	w->psn = word & PSN_MASK;
-}
-
-/* The transport version names the framing. */
-static bool
-is_spoken(const uint8_t *bth, const struct wire_pkt *w)
-{
-	uint32_t tver = w->op->flags & OPF_WEFT ? WEFT_TVER : 0;
-
-	return w->op->flags & OPF_VALID && (bth[1] & 0x0f) == tver;
-}
-
 /* off stands at the BTH, len is the end of the UDP datagram and holds at least BTH and ICRC. */
 static enum wire_kind
 parse_roce(struct cursor *c, struct wire_pkt *w)
@@ -96,13 +73,9 @@ parse_roce(struct cursor *c, struct wire_pkt *w)
 	uint32_t body_len = c->len - c->off - BTH_LEN - ICRC_LEN;
 
 	read_bth(p, w);
-	if (!is_spoken(p, w))
-		return refuse(c, WIRE_BAD_OPCODE);
-	w->end_off = c->len;
-	if (w->op->flags & OPF_WEFT) {
-		c->bad = weft_read(p, c->len - c->off, w);
-		return c->bad == WIRE_BAD_NONE ? WIRE_ROCE : WIRE_BAD;
-	}
+	if ((w->op->flags & (OPF_VALID | OPF_WEFT)) != OPF_VALID || p[1] & 0x0f)
+		return judged(c, is_spoken(w->op->flags, p) ? weft_read(p, c->len - c->off, w)
+		                                            : WIRE_BAD_OPCODE);
 	if (body_len < (uint32_t)w->op->ext_len + w->pad || body_len % 4)
 		return refuse(c, WIRE_BAD_LENGTH);
 	w->payload = p + BTH_LEN + w->op->ext_len;
@@ -111,26 +84,6 @@ parse_roce(struct cursor *c, struct wire_pkt *w)
 		return refuse(c, WIRE_BAD_LENGTH);
 	if (w->op->ext_len)
 		read_ext(p + BTH_LEN, w);
-	return WIRE_ROCE;
-}
-
-/* A datagram too short for a BTH and an ICRC; off stands at the UDP header. */
-static enum wire_kind
-parse_header_only(struct cursor *c, struct wire_pkt *w)
-{
-	const uint8_t *bth = c->frame + c->off + UDP_LEN;
-
-	if (c->len - c->off != WEFT_HEADER_ONLY_UDP_LEN)
-		return refuse(c, WIRE_BAD_SHORT);
-	read_bth(bth, w);
-	if (!is_spoken(bth, w) || !(w->op->flags & (OPF_STREAM | OPF_BOUNCE)) ||
-	    (w->tos >> DCP_TAG_SHIFT & 3) != DCP_HEADER_ONLY)
-		return refuse(c, WIRE_BAD_SHORT);
-	if (!wire_header_only_sum_ok(c->frame + w->l3_off, w->ipv6))
-		return refuse(c, WIRE_BAD_SUM);
-	weft_read_header_only(bth, w);
-	w->udp_sport = get_be16(c->frame + c->off);
-	w->end_off = c->len;
 	return WIRE_ROCE;
 }
 
@@ -144,10 +97,13 @@ parse_udp(struct cursor *c, struct wire_pkt *w)
 	/* The checksum is not looked at: senders leave it 0, and the ICRC covers more. */
 	if (udp_len != c->len - c->off)
 		return refuse(c, WIRE_BAD_UDP);
-	if (udp_len < UDP_LEN + BTH_LEN + ICRC_LEN)
-		return parse_header_only(c, w);
 	w->udp_sport = get_be16(p);
 	c->off += UDP_LEN;
+	w->end_off = c->len;
+	if (udp_len < UDP_LEN + BTH_LEN + ICRC_LEN)
+		return judged(c, udp_len == WEFT_HEADER_ONLY_UDP_LEN
+		                         ? weft_read_header_only(p + UDP_LEN, w)
+		                         : WIRE_BAD_SHORT);
 	return parse_roce(c, w);
 }
 
@@ -299,8 +255,11 @@ wire_parse(const uint8_t *frame, uint32_t len, struct wire_pkt *w, enum wire_bad
 	return kind;
 }
 
-/* With the INT area as ones: switches write to it. len bytes from the IP header to the ICRC. */
-static uint32_t
+/*
+ * With the INT area as ones: switches write to it. len bytes from the IP header to the ICRC. Not
+ * inlined: its array would cost the others.
+ */
+__attribute__((noinline)) static uint32_t
 icrc_without_int(const uint8_t *l3, uint32_t len, const struct wire_pkt *w)
 {
 	uint8_t ones[INT_LEN(INT_SLOTS_MAX)];
@@ -313,18 +272,25 @@ icrc_without_int(const uint8_t *l3, uint32_t len, const struct wire_pkt *w)
 	return icrc_update(crc, l3 + end, len - end);
 }
 
-uint32_t
-wire_icrc(const uint8_t *frame, const struct wire_pkt *w)
+/* The register at the end of a parsed frame. */
+static uint32_t
+icrc_of(const uint8_t *frame, const struct wire_pkt *w)
 {
 	const uint8_t *l3 = frame + w->l3_off;
 	uint32_t len = w->end_off - ICRC_LEN - w->l3_off;
 
-	if (w->opcode < OP_WEFT)
-		return ~icrc_headers(l3, w->ipv6, len);
-	assert(!w->weft.is_header_only);
-	if (w->weft.nb_slots && w->op->flags & OPF_STREAM)
-		return ~icrc_without_int(l3, len, w);
-	return ~icrc_headers(l3, w->ipv6, len);
+	if (w->opcode >= OP_WEFT) {
+		assert(!w->weft.is_header_only);
+		if (w->weft.nb_slots && w->op->flags & OPF_STREAM)
+			return icrc_without_int(l3, len, w);
+	}
+	return icrc_headers(l3, w->ipv6, len);
+}
+
+uint32_t
+wire_icrc(const uint8_t *frame, const struct wire_pkt *w)
+{
+	return ~icrc_of(frame, w);
 }
 
 bool
@@ -333,5 +299,5 @@ wire_icrc_ok(const uint8_t *frame, const struct wire_pkt *w)
 	uint32_t got;
 
 	memcpy(&got, frame + w->end_off - ICRC_LEN, sizeof(got));
-	return le32toh(got) == wire_icrc(frame, w);
+	return le32toh(got) == ~icrc_of(frame, w);
 }

@@ -4,6 +4,8 @@
 
 #include "be.h"
 #include "hdr.h"
+#include "psn.h"
+#include "weft_hdr.h"
 #include "wire.h"
 
 /*
@@ -24,6 +26,9 @@ enum weft_map {
 	MAP_RNR = 1u << 1,
 };
 #define MAP_SLOTS_SHIFT 5
+/** Those that announce nothing behind the map. */
+#define MAP_STREAM_MARKS (MAP_RETRANSMIT | MAP_SYNC)
+#define MAP_ACK_MARKS MAP_CE
 #define MAP_BIT(map, bit) (((map) & (bit)) != 0)
 
 /** Block X: its first byte counts words of four bytes, itself among them. */
@@ -33,6 +38,34 @@ enum weft_map {
 #define RNR_CODE_MAX 31
 /** The bitmap of a SACK block begins at a multiple of so many PSNs behind cum. */
 #define SACK_BITS 64
+
+/** Read a BTH, whose opcode and TVer the caller judges. */
+static inline void
+read_bth(const uint8_t *p, struct wire_pkt *w)
+{
+	uint32_t word;
+
+	w->opcode = p[0];
+	w->op = &opcode_table[w->opcode];
+	w->solicited = p[1] >> 7;
+	w->mig_req = p[1] >> 6 & 1;
+	w->pad = p[1] >> 4 & 3;
+	w->pkey = get_be16(p + 2);
+	word = get_be32(p + 4);
+	w->fecn = word >> 31;
+	w->becn = word >> 30 & 1;
+	w->dest_qpn = word & PSN_MASK;
+	word = get_be32(p + 8);
+	w->ack_req = word >> 31;
+	w->psn = word & PSN_MASK;
+}
+
+/** Whether we speak an opcode, in the framing that its transport version names. */
+static inline bool
+is_spoken(uint32_t flags, const uint8_t *bth)
+{
+	return flags & OPF_VALID && (bth[1] & 0x0f) == (flags & OPF_WEFT ? WEFT_TVER : 0);
+}
 
 static inline void
 read_reth(const uint8_t *p, struct wire_pkt *w)
@@ -92,21 +125,16 @@ payload_fits(uint32_t flags, uint32_t payload_len, uint32_t pad)
  */
 enum wire_bad weft_read(const uint8_t *bth, uint32_t len, struct wire_pkt *w);
 
-/** Read a header-only packet's retry number, tag and MSN: the end of its datagram. */
-void weft_read_header_only(const uint8_t *bth, struct wire_pkt *w);
-
-/** Bytes of extended headers behind the BTH. */
-uint32_t weft_ext_len(const struct wire_pkt *w, const struct opcode_info *op);
-
-/** The word of MSN and map. */
-uint32_t weft_msn_map(const struct wire_pkt *w, uint32_t flags);
-
 /**
- * Write all that follows the map; the INT area of a stream packet as ones, as the ICRC takes it.
+ * Read a datagram of the length of a header-only packet, which may be another's that is too short.
+ *
+ * @param bth  its first byte behind the IP and UDP headers, which are in memory before it and
+ *             read into w.
  */
-void weft_write(uint8_t *p, const struct wire_pkt *w, uint32_t flags);
+enum wire_bad weft_read_header_only(const uint8_t *bth, struct wire_pkt *w);
 
-/** Write an INT area. */
-void weft_put_int(uint8_t *p, const struct wire_weft *x);
+/** As wire_build, of an opcode with OPF_WEFT. */
+uint32_t weft_build(uint8_t *buf, struct wire_path *path, const struct wire_pkt *w,
+                    uint16_t udp_sport, uint8_t ecn, uint32_t *crc);
 
 #endif

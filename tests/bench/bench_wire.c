@@ -28,29 +28,40 @@ static struct wire_path path;
 static uint32_t frame_len[BATCH];
 static volatile uint32_t sink;
 
+struct row {
+	bool ipv6;
+	uint8_t opcode;
+	uint32_t payload_len;
+	struct wire_weft weft; /* optional parts */
+	const char *note;
+};
+
 static void
-prepare(bool ipv6, uint8_t opcode, uint32_t payload_len)
+prepare(const struct row *row)
 {
+	bool is_whole = opcode_table[row->opcode].flags & OPF_ONLY;
+	uint32_t payload_len = row->payload_len;
 	struct wire_addr addr = {
 		.dst.b = {[10] = 0xff, 0xff, 10, 0, 0, 1},
 		.src.b = {[10] = 0xff, 0xff, 10, 0, 0, 2},
 		.ttl = 64,
 	};
 
-	if (ipv6)
+	if (row->ipv6)
 		addr.dst.b[0] = addr.src.b[0] = 0xfd;
 	wire_path_init(&path, &addr);
 	for (uint32_t i = 0; i < BATCH; i++) {
 		uint32_t len, crc;
 
 		pkts[i] = (struct wire_pkt){
-			.opcode = opcode,
+			.opcode = row->opcode,
 			.pkey = PKEY_DEFAULT,
 			.dest_qpn = 17 + i,
 			.psn = i,
 			.syndrome = AETH_ACK,
-			.dma_len = payload_len,
+			.dma_len = is_whole ? payload_len : 1 << 20,
 			.payload_len = payload_len,
+			.weft = row->weft,
 		};
 		len = wire_build(frames[i], &path, &pkts[i], 0xc000, 2, &crc);
 		crc = icrc_copy(crc, frames[i] + len, payload, payload_len);
@@ -221,34 +232,45 @@ bench_icrc(void)
 	}
 }
 
+static void
+bench_row(const struct row *row)
+{
+	prepare(row);
+	printf("%-5s %-18s %7u", row->ipv6 ? "IPv6" : "IPv4", opcode_table[row->opcode].name,
+	       row->payload_len);
+	printf("  %6.1f", timing_step(step_parse, BATCH, RUN_NS));
+	printf(" %10.1f", timing_step(step_check, BATCH, RUN_NS));
+	printf(" %6.1f", timing_step(step_build, BATCH, RUN_NS));
+	printf(" %14.1f", timing_step(step_seal, BATCH, RUN_NS));
+	printf("%s%s\n", row->note ? "  " : "", row->note ? row->note : "");
+}
+
 int
 main(void)
 {
-	static const struct {
-		bool ipv6;
-		uint8_t opcode;
-		uint32_t payload_len;
-	} rows[] = {
+	static const struct row rows[] = {
 		{false, OP_ACK, 0},
 		{false, OP_WRITE_ONLY, 64},
 		{false, OP_WRITE_MIDDLE, 1024},
 		{false, OP_WRITE_MIDDLE, 4096},
 		{true, OP_WRITE_ONLY, 64},
 		{true, OP_WRITE_MIDDLE, 4096},
+		{false, OP_WEFT | OP_ACK, 0},
+		{false, OP_WEFT | OP_ACK, 0, {.has_sack = true}, "SACK block"},
+		{false, OP_WEFT | OP_WRITE_ONLY, 64},
+		{false, OP_WEFT | OP_WRITE_MIDDLE, 1024},
+		{false, OP_WEFT | OP_WRITE_MIDDLE, 4096},
+		{false, OP_WEFT | OP_WRITE_MIDDLE, 4096, {.has_lane = true}, "path header"},
+		{false, OP_WEFT | OP_WRITE_MIDDLE, 4096, {.nb_slots = 5}, "INT, 5 slots"},
+		{false, OP_WEFT | OP_SEND_MIDDLE, 4096, {.offset = 4096, .msg_len = 1 << 20}},
+		{true, OP_WEFT | OP_WRITE_MIDDLE, 4096},
 	};
 
 	printf("ns per packet, median of %d runs, ICRC by %s\n\n", TIMING_RUNS, icrc_impl());
-	printf("%-5s %-16s %7s  %6s %10s %6s %14s\n", "", "", "payload", "parse", "parse+ICRC",
+	printf("%-5s %-18s %7s  %6s %10s %6s %14s\n", "", "", "payload", "parse", "parse+ICRC",
 	       "build", "build+copy+end");
-	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		prepare(rows[i].ipv6, rows[i].opcode, rows[i].payload_len);
-		printf("%-5s %-16s %7u", rows[i].ipv6 ? "IPv6" : "IPv4",
-		       opcode_table[rows[i].opcode].name, rows[i].payload_len);
-		printf("  %6.1f", timing_step(step_parse, BATCH, RUN_NS));
-		printf(" %10.1f", timing_step(step_check, BATCH, RUN_NS));
-		printf(" %6.1f", timing_step(step_build, BATCH, RUN_NS));
-		printf(" %14.1f\n", timing_step(step_seal, BATCH, RUN_NS));
-	}
+	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		bench_row(&rows[i]);
 	bench_weft();
 	bench_icrc();
 	printf("\nlimit (copy+CRC out; CRC, copy in): %.0f ns at 1024, %.0f ns at 4096\n",
