@@ -3,7 +3,12 @@
 
 #include <string.h>
 
+#include "trim.h"
 #include "weft_examples.h"
+#include "weft_random.h"
+
+/* Headers are what is read, and none of ours is longer. */
+#define HEADERS WIRE_HDR_MAX
 
 /* Most mutants die at the checksum, so half of them get a right one again. */
 static void
@@ -22,16 +27,24 @@ mend_ipv4(uint8_t *frame, uint32_t len)
 	frame[25] = (uint8_t)sum;
 }
 
-/* Headers are what is read: aim there. */
+/* Some place among the headers, more often one that every packet has. */
+static uint32_t
+pick_off(struct prng *rng, uint32_t len)
+{
+	uint32_t end = prng_below(rng, 4) ? 90 : HEADERS;
+
+	return prng_below(rng, len < end ? len : end);
+}
+
 static uint32_t
 mutate_once(struct prng *rng, uint8_t *frame, uint32_t len)
 {
 	switch (prng_below(rng, 4)) {
 	case 0:
-		frame[prng_below(rng, len < 90 ? len : 90)] ^= (uint8_t)(1 << prng_below(rng, 8));
+		frame[pick_off(rng, len)] ^= (uint8_t)(1 << prng_below(rng, 8));
 		break;
 	case 1:
-		frame[prng_below(rng, len < 90 ? len : 90)] = (uint8_t)prng_next(rng);
+		frame[pick_off(rng, len)] = (uint8_t)prng_next(rng);
 		break;
 	case 2:
 		len -= prng_below(rng, prng_below(rng, 4) ? (len < 32 ? len : 32) : len);
@@ -55,12 +68,29 @@ frames_roce(struct prng *rng, uint8_t *frame)
 	return f->len;
 }
 
+/* Any opcode with any options, and of those that may be trimmed some trimmed. */
+static uint32_t
+any_weft(struct prng *rng, uint8_t *frame)
+{
+	struct wire_pkt w;
+	enum wire_bad bad;
+	uint32_t len = weft_random_frame(rng, frame, &w);
+
+	if (prng_below(rng, 4))
+		return len;
+	wire_parse(frame, len, &w, &bad);
+	return wire_may_trim(frame, len, w.l3_off, w.ipv6) ? wire_trim(frame, w.l3_off, w.ipv6)
+	                                                   : len;
+}
+
 uint32_t
 frames_weft(struct prng *rng, uint8_t *frame)
 {
 	uint32_t nb;
 	const struct weft_example *x = weft_examples(&nb);
 
+	if (prng_below(rng, 4))
+		return any_weft(rng, frame);
 	x += prng_below(rng, nb);
 	memcpy(frame, x->frame, x->len);
 	return x->len;
@@ -69,7 +99,7 @@ frames_weft(struct prng *rng, uint8_t *frame)
 size_t
 frames_make(struct prng *rng, uint8_t *frame)
 {
-	bool is_weft = prng_below(rng, 4) == 0;
+	bool is_weft = prng_below(rng, 2);
 	uint32_t len = is_weft ? frames_weft(rng, frame) : frames_roce(rng, frame);
 
 	if (len > 18 && prng_below(rng, 4) == 0) { /* a VLAN tag */

@@ -10,12 +10,15 @@
 /** Longest frame that these make. */
 #define FRAMES_MAX_LEN (GOLDEN_FRAME_MAX + 4)
 
-/** A frame that is right, of RoCEv2 or the weft framing. @return its length. */
+/**
+ * A frame that is right, of RoCEv2 or the weft framing: of the latter an example, header-only ones
+ * among them, or any opcode with any options. @return its length.
+ */
 uint32_t frames_roce(struct prng *rng, uint8_t *frame);
 uint32_t frames_weft(struct prng *rng, uint8_t *frame);
 
 /**
- * A frame for fuzzers: one of those, one in four of the weft framing, some with a VLAN tag, and
+ * A frame for fuzzers: one of those, half of the weft framing, some with a VLAN tag, and
  * with a few bytes of its headers changed. @return its length.
  */
 size_t frames_make(struct prng *rng, uint8_t *frame);

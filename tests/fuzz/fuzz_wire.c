@@ -20,6 +20,7 @@
 #include "weft_hdr.h"
 #include "wire.h"
 
+static uint64_t nb_by_opcode[256];
 static uint64_t nb_inputs, nb_roce, nb_weft, nb_trimmed, nb_header_only;
 
 /* What was taken is built again and reads the same. */
@@ -163,6 +164,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (kind != WIRE_ROCE)
 		return 0;
 	nb_roce++;
+	nb_by_opcode[first.opcode]++;
 	FUZZ_CHECK(first.end_off <= len);
 	if (wire_is_header_only(&first)) {
 		check_bounce(data, (uint32_t)len, &first);
@@ -179,6 +181,17 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 }
 
 #ifndef FUZZ_LIBFUZZER
+/* Opcodes of the weft framing that no input got through with. */
+static uint32_t
+nb_weft_missing(void)
+{
+	uint32_t nb = 0;
+
+	for (uint32_t i = OP_WEFT; i < 256; i++)
+		nb += opcode_table[i].flags && !nb_by_opcode[i];
+	return nb;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -195,8 +208,9 @@ main(int argc, char **argv)
 	       (unsigned long long)nb_roce, (unsigned long long)nb_weft,
 	       (unsigned long long)nb_trimmed, (unsigned long long)nb_header_only);
 	/* Else the mutations have become too wild to test much. */
-	return code ? code
-	            : nb_roce < nb_inputs / 10 || nb_weft < nb_inputs / 20 || !nb_trimmed ||
-	                       !nb_header_only;
+	if (code || nb_inputs < 10000)
+		return code;
+	return nb_roce < nb_inputs / 10 || nb_weft < nb_inputs / 20 || !nb_trimmed ||
+	       !nb_header_only || nb_weft_missing();
 }
 #endif

@@ -214,6 +214,20 @@ Test(icrc, sixteen_bytes_in_registers_equal_sixteen_in_memory)
 	}
 }
 
+Test(icrc, every_path_takes_two_units_as_their_bytes)
+{
+	uint64_t words[4];
+
+	for (uint32_t i = 0; i + sizeof(words) <= sizeof(noise); i += 3) {
+		memcpy(words, noise + i, sizeof(words));
+		FOREACH_IMPL(ops)
+		{
+			cr_expect_eq(ops->two_units(words[0], words[1], words[2], words[3]),
+			             reference(0, noise + i, sizeof(words)), "%s", ops->name);
+		}
+	}
+}
+
 Test(icrc, every_path_finds_the_golden_icrcs)
 {
 	uint32_t nb;
