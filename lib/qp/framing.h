@@ -28,7 +28,7 @@ struct weft_terms {
 	uint8_t tx_slots, rx_slots; /**< INT slots of the own stream's packets, of the peer's */
 	uint8_t tx_lanes, rx_lanes; /**< log2 K of the path header */
 	uint8_t ack_every;          /**< what the peer wants, packets; 0 = by the engine's rule */
-	uint8_t ack_delay_us;       /**< what the peer wants; 0 = at once */
+	uint8_t ack_delay_us;       /**< what the peer wants; 0 = A, ack_every and engines do */
 };
 
 /**

@@ -121,7 +121,8 @@ weft_answer(struct qp *qp, const struct wire_pkt *w, const struct rel_rx *rx,
 	if (out->resp == REL_RESP_ACK || out->place == REL_DUPLICATE ||
 	    (out->place == REL_PLACE && (w->ack_req || in->nb_unacked >= ack_every(qp)))) {
 		weft_ack_now(qp);
-	} else if (in->nb_unacked && in->ack_due_ns == NEVER_NS && !in->ack_due) {
+	} else if (in->nb_unacked && qp->terms.ack_delay_us && in->ack_due_ns == NEVER_NS &&
+	           !in->ack_due) {
 		in->ack_due_ns = now_ns + qp->terms.ack_delay_us * UINT64_C(1000);
 		comp_arm(qp);
 	}

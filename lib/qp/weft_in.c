@@ -44,7 +44,12 @@ is_used(const struct weft_rx *rx, uint64_t msn)
 static struct weft_rx_msg *
 slot_of(const struct weft_in *in, uint64_t msn)
 {
-	return in->rx && is_used(in->rx, msn) ? &in->rx->msgs[msn % WEFT_MSGS] : NULL;
+	struct weft_rx_msg *m;
+
+	if (!in->rx || !is_used(in->rx, msn))
+		return NULL;
+	m = &in->rx->msgs[msn % WEFT_MSGS];
+	return m->rel.msn == msn ? m : NULL;
 }
 
 const struct rel_msg *
@@ -62,46 +67,37 @@ pkts_of(uint32_t mtu, uint32_t length)
 	return length <= mtu ? 1 : (uint32_t)(((uint64_t)length + mtu - 1) >> __builtin_ctz(mtu));
 }
 
-/* ---- the shape of a packet: what it says of itself must agree ---- */
+/* ---- the shape of a packet: what it says of itself must agree with the path MTU ---- */
 
-/* With offset and length of the message: SEND, VOID, READ RESPONSE. */
+/* Of packets with an SPH parse has seen that offset, lengths and opcode agree. */
 static bool
 has_sph_shape(const struct qp *qp, struct arrival *a)
 {
-	const struct wire_pkt *w = a->w;
-	uint32_t flags = w->op->flags, off = w->weft.offset, len = w->weft.msg_len;
-	uint32_t want = len - off < qp->mtu ? len - off : qp->mtu;
-	bool first = off == 0, last = off + want == len;
-	uint32_t place = first && last ? OPF_ONLY
-	                 : first       ? OPF_FIRST
-	                 : last        ? OPF_LAST
-	                               : OPF_MIDDLE;
+	const struct wire_weft *f = &a->w->weft;
+	uint32_t left = f->msg_len - f->offset;
 
-	if (len > WEFT_MAX_MSG || off > len || (off == len && len) || (off & (qp->mtu - 1)))
+	a->idx = f->offset >> __builtin_ctz(qp->mtu);
+	if (f->offset & (qp->mtu - 1))
 		return false;
-	a->idx = off >> __builtin_ctz(qp->mtu);
-	if (flags & OPF_VOID)
-		return true;
-	return (flags & place) && w->payload_len == want;
+	return (a->w->op->flags & OPF_VOID) ||
+	       a->w->payload_len == (left < qp->mtu ? left : qp->mtu);
 }
 
 /* With the whole length in the RETH. */
 static bool
 has_write_shape(const struct qp *qp, struct arrival *a)
 {
-	const struct wire_pkt *w = a->w;
-	uint32_t len = w->dma_len, nb = pkts_of(qp->mtu, len), want = qp->mtu;
+	uint32_t len = a->w->dma_len, flags = a->w->op->flags, nb;
 
-	if (len > WEFT_MAX_MSG || !!(w->op->flags & OPF_ONLY) != (nb == 1))
-		return false;
-	a->idx = 0;
-	if (w->op->flags & OPF_MIDDLE)
+	if (flags & OPF_MIDDLE) {
 		a->idx = IDX_UNKNOWN;
-	if (w->op->flags & OPF_END) {
-		a->idx = nb - 1;
-		want = len - (nb - 1) * qp->mtu;
+		return a->w->payload_len == qp->mtu && len > 2 * qp->mtu;
 	}
-	return w->payload_len == want;
+	nb = pkts_of(qp->mtu, len);
+	a->idx = flags & OPF_END ? nb - 1 : 0;
+	if (len > WEFT_MAX_MSG || !!(flags & OPF_ONLY) != (nb == 1))
+		return false;
+	return a->w->payload_len == (flags & OPF_END ? len - (nb - 1) * qp->mtu : qp->mtu);
 }
 
 static bool
@@ -109,81 +105,106 @@ has_shape(const struct qp *qp, struct arrival *a)
 {
 	uint32_t flags = a->w->op->flags;
 
-	if (flags & OPF_SPH)
-		return has_sph_shape(qp, a);
 	if (flags & OPF_WRITE)
 		return has_write_shape(qp, a);
+	if (flags & OPF_SPH)
+		return has_sph_shape(qp, a);
 	a->idx = 0;
 	return true;
 }
 
 /* ---- the message of a packet ---- */
 
-/* A message as this packet has it. */
+static uint32_t
+kind_of(uint32_t flags)
+{
+	return flags & OPF_VOID ? OPF_SEND : flags & KINDS;
+}
+
+static uint32_t
+length_of(const struct wire_pkt *w)
+{
+	if (w->op->flags & OPF_WRITE)
+		return w->dma_len;
+	return w->op->flags & OPF_SPH ? w->weft.msg_len : 0;
+}
+
+static uint32_t
+ref_of(const struct wire_pkt *w)
+{
+	return w->op->flags & (OPF_READ_RESP | OPF_ATOMIC_RESP) ? w->weft.req_msn : w->weft.ssn;
+}
+
+/* A message as its first packet has it. */
 static void
 make_fresh(const struct qp *qp, struct arrival *a)
 {
 	const struct wire_pkt *w = a->w;
 	struct weft_rx_msg *m = &a->fresh;
-	uint32_t flags = w->op->flags;
 
-	m->kind = flags & OPF_VOID ? OPF_SEND : flags & KINDS;
-	m->length = flags & OPF_SPH ? w->weft.msg_len : flags & OPF_WRITE ? w->dma_len : 0;
-	m->ref = flags & (OPF_READ_RESP | OPF_ATOMIC_RESP) ? w->weft.req_msn : w->weft.ssn;
+	m->kind = kind_of(w->op->flags);
+	m->length = length_of(w);
+	m->ref = ref_of(w);
 	m->rel = (struct rel_msg){.msn = a->msn,
 	                          .first_psn = REL_PSN_UNKNOWN,
 	                          .nb_psns = pkts_of(qp->mtu, m->length)};
 	m->end_flags = 0;
 	m->is_refused = m->solicited = false;
 	m->rkey = w->rkey;
+	a->m = m;
 }
 
-/* Whether this packet can be of a message that has begun. */
+/* Whether a packet can be of a message that has begun. */
 static bool
-matches(const struct weft_rx_msg *m, const struct weft_rx_msg *fresh)
+matches(const struct weft_rx_msg *m, const struct wire_pkt *w)
 {
-	if (m->kind != fresh->kind || m->length != fresh->length)
+	if (m->kind != kind_of(w->op->flags) || m->length != length_of(w))
 		return false;
-	if (m->kind == OPF_WRITE)
-		return m->rkey == fresh->rkey;
-	return m->ref == fresh->ref;
+	return m->kind == OPF_WRITE ? m->rkey == w->rkey : m->ref == ref_of(w);
 }
 
-/* Runs of neighbours touch: where a message begins, if that is known without asking it. */
+/* Runs of neighbours touch: where a message begins, if that is known of what is around it. */
 static uint64_t
-known_first(const struct weft_in *in, uint64_t msn)
+first_from_before(const struct weft_in *in, uint64_t msn)
 {
-	const struct weft_rx_msg *m = slot_of(in, msn);
+	const struct weft_rx_msg *m;
 
 	if (msn == in->emsn)
 		return in->emsn_psn;
-	if (m && m->rel.first_psn != REL_PSN_UNKNOWN)
-		return m->rel.first_psn;
 	m = slot_of(in, msn - 1);
-	if (m && m->rel.first_psn != REL_PSN_UNKNOWN)
-		return m->rel.first_psn + m->rel.nb_psns;
-	return REL_PSN_UNKNOWN;
+	return m && m->rel.first_psn != REL_PSN_UNKNOWN ? m->rel.first_psn + m->rel.nb_psns
+	                                                : REL_PSN_UNKNOWN;
 }
 
-/* Find the run of PSNs that the message has; false if this packet contradicts it. */
 static bool
-find_run(const struct weft_in *in, struct arrival *a)
+touches_next(const struct weft_in *in, const struct rel_msg *rel)
 {
-	struct rel_msg *rel = &a->fresh.rel;
-	uint64_t first = known_first(in, a->msn);
-	const struct weft_rx_msg *next = slot_of(in, a->msn + 1);
+	const struct weft_rx_msg *next = slot_of(in, rel->msn + 1);
 
-	if (a->idx == IDX_UNKNOWN && first != REL_PSN_UNKNOWN)
-		a->idx = (uint32_t)(a->psn - first);
-	if (a->idx == IDX_UNKNOWN)
-		return true;
-	rel->first_psn = a->psn - a->idx;
-	if (first != REL_PSN_UNKNOWN && first != rel->first_psn)
-		return false;
-	if ((a->w->op->flags & OPF_MIDDLE) && (a->idx == 0 || a->idx + 1 >= rel->nb_psns))
-		return false;
 	return !next || next->rel.first_psn == REL_PSN_UNKNOWN ||
 	       next->rel.first_psn == rel->first_psn + rel->nb_psns;
+}
+
+/* Whether the packet has its place in the message's run of PSNs, as far as that is known. */
+static bool
+fits_run(const struct weft_in *in, struct arrival *a)
+{
+	struct rel_msg *rel = &a->m->rel;
+	uint64_t first = rel->first_psn, idx;
+
+	if (first == REL_PSN_UNKNOWN)
+		first = first_from_before(in, a->msn);
+	if (first == REL_PSN_UNKNOWN && a->idx == IDX_UNKNOWN)
+		return true;
+	if (first == REL_PSN_UNKNOWN)
+		first = a->psn - a->idx;
+	idx = a->psn - first;
+	if (a->idx == IDX_UNKNOWN ? idx == 0 || idx + 1 >= rel->nb_psns : idx != a->idx)
+		return false;
+	if (first == rel->first_psn)
+		return true;
+	rel->first_psn = first;
+	return touches_next(in, rel);
 }
 
 /* Whether a packet can be what its PSN and MSN say; a->m is its message then. */
@@ -191,27 +212,20 @@ static bool
 find_message(struct qp *qp, struct arrival *a)
 {
 	const struct weft_in *in = &qp->win;
-	struct weft_rx_msg *slot;
 	bool is_old = a->psn < qp->rel->rx_cum;
 
 	if (!has_shape(qp, a))
 		return false;
-	make_fresh(qp, a);
-	a->m = &a->fresh;
+	a->m = slot_of(in, a->msn);
+	if (!a->m)
+		make_fresh(qp, a);
 	if (a->msn < in->emsn)
 		return is_old;
 	if (a->msn - in->emsn >= qp->terms.max_msgs)
 		return false;
-	slot = slot_of(in, a->msn);
-	if ((!slot && is_old) || !find_run(in, a) || (slot && !matches(slot, &a->fresh)))
+	if (a->m == &a->fresh ? is_old : !matches(a->m, a->w))
 		return false;
-	if (slot) {
-		slot->rel.first_psn = a->fresh.rel.first_psn != REL_PSN_UNKNOWN
-		                              ? a->fresh.rel.first_psn
-		                              : slot->rel.first_psn;
-		a->m = slot;
-	}
-	return true;
+	return fits_run(in, a);
 }
 
 /* The packet was taken: from now on its message has a slot. */
@@ -390,9 +404,14 @@ advance(struct qp *qp)
 		in->emsn_psn = end;
 		some = true;
 	}
-	if (some)
-		weft_deliver(qp);
+	if (!some)
+		return;
+	weft_deliver(qp);
+	if (qp->state == SHM_QPS_ERR)
+		return;
 	weft_settle_fault(qp);
+	if (qp->state != SHM_QPS_ERR)
+		weft_in_rest(qp);
 }
 
 /* The engine has taken the packet. */
@@ -405,8 +424,12 @@ accept(struct qp *qp, struct arrival *a)
 	v = execute(qp, a);
 	if (qp->state == SHM_QPS_ERR)
 		return;
-	if (v.syndrome)
+	if (v.syndrome) {
 		weft_fault(qp, a->msn, a->psn, &v);
+		weft_settle_fault(qp);
+		if (qp->state == SHM_QPS_ERR)
+			return;
+	}
 	advance(qp);
 }
 
@@ -431,7 +454,7 @@ has_room(struct qp *qp, const struct arrival *a)
 
 	if (qp->fifo_tail - qp->fifo_head + ANSWERS_MAX > RESP_FIFO_LEN)
 		return false;
-	if ((flags & OPF_SSN || a->fresh.kind == OPF_SEND) && a->psn >= qp->rel->rx_cum &&
+	if ((flags & (OPF_SSN | OPF_SEND | OPF_VOID)) && a->psn >= qp->rel->rx_cum &&
 	    !weft_ssn_fits(qp, ssn_of(qp, a->w)))
 		return false;
 	return qp->win.rx || lease_weft_rx(qp);
@@ -477,8 +500,11 @@ ask_engine(struct qp *qp, struct arrival *a, uint64_t now_ns)
 			qp->nic->stats.out_of_sequence++;
 		break;
 	}
-	if (qp->state != SHM_QPS_ERR)
-		weft_answer(qp, a->w, &rx, &out, now_ns);
+	if (qp->state == SHM_QPS_ERR)
+		return;
+	weft_answer(qp, a->w, &rx, &out, now_ns);
+	if (!qp->win.nb_msgs)
+		weft_in_rest(qp);
 }
 
 void
@@ -506,6 +532,4 @@ weft_rx(struct qp *qp, const struct wire_pkt *w, uint64_t now_ns)
 		return;
 	}
 	ask_engine(qp, &a, now_ns);
-	if (qp->state != SHM_QPS_ERR)
-		weft_in_rest(qp);
 }

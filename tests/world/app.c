@@ -128,8 +128,7 @@ world_speaks_weft(void)
 void
 app_agree(struct app_qp *a, struct app_qp *b)
 {
-	struct weft_terms t = {
-		.window_pkts = a->world->conf.window_pkts, .max_msgs = 256, .ack_delay_us = 10};
+	struct weft_terms t = {.window_pkts = a->world->conf.window_pkts, .max_msgs = 256};
 
 	if (!world_speaks_weft() || a->qp->type != SHM_QPT_RC)
 		return;
