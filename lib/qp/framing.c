@@ -35,7 +35,9 @@ framing_weft(struct qp *qp, const struct weft_terms *terms, uint64_t now_ns)
 	qp->wout.ssn = qp->wout.ssn_una = msn;
 	qp->wout.conf_idx = qp->wout.again_idx = qp->wout.again_end = qp->sq_open;
 	rq->window_pkts = terms->window_pkts;
-	rq->msg_mask = terms->max_msgs - 1;
+	rq->msg_mask = lease_weft_tx_msgs(qp) - 1;
+	if (terms->max_msgs <= rq->msg_mask)
+		rq->msg_mask = terms->max_msgs - 1;
 	rq->tx_first_psn = rq->tx_end_psn = PSN_BIAS + terms->tx_first_psn;
 	rq->tx_first_msn = rq->tx_end_msn = qp->tx_msn = msn;
 	qp->tx_nxt_psn = rq->tx_first_psn;

@@ -93,7 +93,7 @@ lease_begin(struct qp *qp)
 	            &qp->recv_slab) ||
 	    !choose(nic, RESP_FIFO_LEN * sizeof(struct resp), &nic->fifo_slab) ||
 	    !choose(nic, sizeof(struct weft_rx), &nic->weft_rx_slab) ||
-	    !choose(nic, sizeof(struct weft_tx), &nic->weft_tx_slab))
+	    !choose(nic, lease_weft_tx_bytes(qp), &qp->weft_tx_slab))
 		return false;
 	count_users(qp, 1);
 	return true;

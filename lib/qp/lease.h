@@ -122,6 +122,8 @@ lease_weft_rx(struct qp *qp)
 		return false;
 	memset(rx->msgs_used, 0, sizeof(rx->msgs_used));
 	memset(rx->recvs_used, 0, sizeof(rx->recvs_used));
+	rx->base_msn = qp->win.emsn;
+	rx->base_ssn = qp->win.essn;
 	return true;
 }
 
@@ -132,14 +134,32 @@ lease_weft_rx_end(struct qp *qp)
 	qp->win.rx = NULL;
 }
 
-/** Slots for the messages of the own stream. */
+/** Slots for own messages: about as many as the send queue has. A power of two. */
+static inline uint32_t
+lease_weft_tx_msgs(const struct qp *qp)
+{
+	uint32_t nb = qp->wr_mask + 1;
+
+	return nb > WEFT_TX_MSGS_MIN ? nb : WEFT_TX_MSGS_MIN;
+}
+
+static inline size_t
+lease_weft_tx_bytes(const struct qp *qp)
+{
+	return sizeof(struct weft_tx) +
+	       lease_weft_tx_msgs(qp) * (sizeof(struct weft_tx_msg) + sizeof(struct rel_msg));
+}
+
+/** Room for the messages of the own stream. */
 static inline bool
 lease_weft_tx(struct qp *qp)
 {
-	qp->wout.tx = lease_take(qp->nic, qp->nic->weft_tx_slab);
-	if (!qp->wout.tx)
+	struct weft_tx *tx = lease_take(qp->nic, qp->weft_tx_slab);
+
+	qp->wout.tx = tx;
+	if (!tx)
 		return false;
-	qp->msgs = qp->wout.tx->rel;
+	qp->msgs = (struct rel_msg *)(tx->msgs + lease_weft_tx_msgs(qp));
 	qp->rel_qp.tx_msgs = qp->msgs;
 	return true;
 }
@@ -147,7 +167,7 @@ lease_weft_tx(struct qp *qp)
 static inline void
 lease_weft_tx_end(struct qp *qp)
 {
-	lease_give(qp->nic, qp->nic->weft_tx_slab, qp->wout.tx);
+	lease_give(qp->nic, qp->weft_tx_slab, qp->wout.tx);
 	qp->wout.tx = NULL;
 }
 

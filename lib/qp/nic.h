@@ -192,7 +192,7 @@ struct nic {
 	struct slab_set slabs; /**< what QPs lease, and they themselves */
 	uint64_t trim_ns;      /**< when to look for unused memory */
 	uint8_t fifo_slab;     /**< of queues of responses */
-	uint8_t weft_rx_slab, weft_tx_slab; /**< of the streams of weft QPs */
+	uint8_t weft_rx_slab;  /**< of the peers' streams of weft QPs */
 	/** Of engines of QPs that are gone. */
 	uint64_t ended_stats[NIC_ENGINE_NB][NIC_ENGINE_STATS_MAX];
 };

@@ -209,7 +209,7 @@ struct qp {
 	struct rd_res *res;       /**< leased with the first READ or atomic, until RESET */
 	uint32_t res_next;
 	/** Slabs of nic.slabs, by what is leased from them. */
-	uint8_t wrs_slab, recv_slab, res_slab;
+	uint8_t wrs_slab, recv_slab, res_slab, weft_tx_slab;
 
 	/* requester */
 	struct rel_qp rel_qp;

@@ -35,7 +35,7 @@ struct arrival {
 static bool
 is_used(const struct weft_rx *rx, uint64_t msn)
 {
-	uint32_t slot = (uint32_t)msn % WEFT_MSGS;
+	uint32_t slot = weft_msg_slot(rx, msn);
 
 	return rx->msgs_used[slot / 64] >> slot % 64 & 1;
 }
@@ -48,7 +48,7 @@ slot_of(const struct weft_in *in, uint64_t msn)
 
 	if (!in->rx || !is_used(in->rx, msn))
 		return NULL;
-	m = &in->rx->msgs[msn % WEFT_MSGS];
+	m = &in->rx->msgs[weft_msg_slot(in->rx, msn)];
 	return m->rel.msn == msn ? m : NULL;
 }
 
@@ -232,7 +232,7 @@ find_message(struct qp *qp, struct arrival *a)
 static void
 open_slot(struct weft_in *in, struct arrival *a)
 {
-	uint32_t slot = (uint32_t)a->msn % WEFT_MSGS;
+	uint32_t slot = weft_msg_slot(in->rx, a->msn);
 
 	if (a->m != &a->fresh)
 		return;
@@ -245,7 +245,7 @@ open_slot(struct weft_in *in, struct arrival *a)
 static void
 close_slot(struct weft_in *in, uint64_t msn)
 {
-	uint32_t slot = (uint32_t)msn % WEFT_MSGS;
+	uint32_t slot = weft_msg_slot(in->rx, msn);
 
 	in->rx->msgs_used[slot / 64] &= ~(UINT64_C(1) << slot % 64);
 	in->nb_msgs--;
@@ -391,7 +391,7 @@ advance(struct qp *qp)
 	bool some = false;
 
 	while (in->nb_msgs && is_used(in->rx, in->emsn) && in->emsn != in->fault_msn) {
-		const struct weft_rx_msg *m = &in->rx->msgs[in->emsn % WEFT_MSGS];
+		const struct weft_rx_msg *m = &in->rx->msgs[weft_msg_slot(in->rx, in->emsn)];
 		uint64_t end = in->emsn_psn + m->rel.nb_psns;
 
 		if (end > qp->rel->rx_cum)

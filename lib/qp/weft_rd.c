@@ -134,7 +134,7 @@ blame_recv(struct qp *qp)
 
 	if (!in->fault_recv_status || !in->rx || in->fault_msn < in->emsn)
 		return;
-	m = &in->rx->msgs[in->fault_msn % WEFT_MSGS];
+	m = &in->rx->msgs[weft_msg_slot(in->rx, in->fault_msn)];
 	if (m->kind & (OPF_SEND | OPF_WRITE))
 		weft_recv_of(qp, psn_unwrap(in->essn, m->ref))->status = in->fault_recv_status;
 }

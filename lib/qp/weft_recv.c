@@ -22,7 +22,7 @@
 static bool
 is_used(const struct weft_rx *rx, uint64_t ssn)
 {
-	uint32_t slot = (uint32_t)ssn % WEFT_MSGS;
+	uint32_t slot = weft_recv_slot(rx, ssn);
 
 	return rx->recvs_used[slot / 64] >> slot % 64 & 1;
 }
@@ -30,7 +30,7 @@ is_used(const struct weft_rx *rx, uint64_t ssn)
 static struct weft_recv *
 slot_of(const struct weft_in *in, uint64_t ssn)
 {
-	return &in->rx->recvs[ssn % WEFT_MSGS];
+	return &in->rx->recvs[weft_recv_slot(in->rx, ssn)];
 }
 
 /* The slot of an SSN, empty if it is new. */
@@ -38,7 +38,7 @@ static struct weft_recv *
 use_slot(const struct weft_in *in, uint64_t ssn)
 {
 	struct weft_recv *r = slot_of(in, ssn);
-	uint32_t slot = (uint32_t)ssn % WEFT_MSGS;
+	uint32_t slot = weft_recv_slot(in->rx, ssn);
 
 	if (!is_used(in->rx, ssn))
 		memset(r, 0, sizeof(*r));
@@ -49,7 +49,7 @@ use_slot(const struct weft_in *in, uint64_t ssn)
 static void
 free_slot(struct weft_in *in, uint64_t ssn)
 {
-	uint32_t slot = (uint32_t)ssn % WEFT_MSGS;
+	uint32_t slot = weft_recv_slot(in->rx, ssn);
 
 	in->rx->recvs_used[slot / 64] &= ~(UINT64_C(1) << slot % 64);
 }

@@ -17,8 +17,10 @@
  * for each direction. MSNs and SSNs are unwrapped to 64 bits as PSNs are.
  */
 
-/** Messages of one direction that are open, and SSNs: slots, a power of two. Our choice. */
+/** Messages of the peer that are open, and SSNs: slots, a power of two. Our choice. */
 #define WEFT_MSGS 256
+/** Least slots for own messages: responses are among them. A power of two; our choice. */
+#define WEFT_TX_MSGS_MIN 32
 #define WEFT_MASK_WORDS (WEFT_MSGS / 64)
 /** No message, no SSN. */
 #define WEFT_NONE UINT64_MAX
@@ -74,11 +76,26 @@ struct weft_rd_in {
 struct weft_rx {
 	uint64_t msgs_used[WEFT_MASK_WORDS];  /**< bit per slot of msgs */
 	uint64_t recvs_used[WEFT_MASK_WORDS]; /**< bit per slot of recvs */
-	struct weft_rx_msg msgs[WEFT_MSGS];   /**< slot = MSN mod WEFT_MSGS */
-	struct weft_recv recvs[WEFT_MSGS];    /**< slot = SSN mod WEFT_MSGS */
+	/** What slot 0 stands for, so that a lone message is always in the same lines of memory. */
+	uint64_t base_msn, base_ssn;
+	struct weft_rx_msg msgs[WEFT_MSGS]; /**< by weft_msg_slot */
+	struct weft_recv recvs[WEFT_MSGS];  /**< by weft_recv_slot */
 	struct weft_rd_in rds[WEFT_MAX_RD_ATOMIC];
 	uint8_t int_area[INT_LEN(INT_SLOTS_MAX)]; /**< of the newest packet, if weft_in.has_int */
 };
+
+/** Where a message's slot is, whether it is used or not. */
+static inline uint32_t
+weft_msg_slot(const struct weft_rx *rx, uint64_t msn)
+{
+	return (uint32_t)(msn - rx->base_msn) % WEFT_MSGS;
+}
+
+static inline uint32_t
+weft_recv_slot(const struct weft_rx *rx, uint64_t ssn)
+{
+	return (uint32_t)(ssn - rx->base_ssn) % WEFT_MSGS;
+}
 
 /** The receiver half of a QP. */
 struct weft_in {
@@ -147,9 +164,8 @@ struct weft_rd_out {
 
 /** Leased while a message is not acknowledged, or a READ or atomic not answered. */
 struct weft_tx {
-	struct rel_msg rel[WEFT_MSGS]; /**< slot = MSN and rel_qp.msg_mask */
-	struct weft_tx_msg msgs[WEFT_MSGS];
 	struct weft_rd_out rds[WEFT_MAX_RD_ATOMIC]; /**< from qp.rd_head on, qp.nb_rd of them */
+	struct weft_tx_msg msgs[]; /**< slot = MSN & rel_qp.msg_mask; the rel_msgs lie behind */
 };
 
 /** The sender half of a QP. */
