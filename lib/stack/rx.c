@@ -225,6 +225,7 @@ rx_other(struct nic *nic, const struct pkt *p, enum wire_kind kind, enum wire_ba
 	case WIRE_PFC:
 		rx_pfc(nic, p, now_ns);
 		break;
+	case WIRE_HELLO: /* nobody to hear it yet */
 	case WIRE_OTHER:
 		nic_drop(nic, DROP_NOT_ROCE);
 		break;

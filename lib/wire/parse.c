@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <assert.h>
 
+#include "csum.h"
+#include "hello.h"
 #include "int.h"
 #include "psn.h"
 #include "weft_hdr.h"
@@ -107,11 +109,18 @@ parse_udp(struct cursor *c, struct wire_pkt *w)
 	return parse_roce(c, w);
 }
 
-/* Whether the UDP header at off is there and names RoCE's port. */
-static bool
-is_roce_port(const struct cursor *c, uint32_t off)
+static uint32_t
+udp_dport(const struct cursor *c, uint32_t off)
 {
-	return c->len >= off + UDP_LEN && get_be16(c->frame + off + 2) == UDP_PORT_ROCE;
+	return get_be16(c->frame + off + 2);
+}
+
+/* Whether the UDP header at off is there and names a port of ours. */
+static bool
+is_our_port(const struct cursor *c, uint32_t off)
+{
+	return c->len >= off + UDP_LEN &&
+	       (udp_dport(c, off) == UDP_PORT_ROCE || udp_dport(c, off) == UDP_PORT_HELLO);
 }
 
 /* Whether the sum is all ones looks the same in either byte order: RFC 1071. */
@@ -130,7 +139,7 @@ ipv4_checksum_ok(const uint8_t *ip)
 }
 
 /*
- * A packet that is not to RoCE's port is not ours and not judged further. One that is must be as
+ * A packet that is not to a port of ours is not ours and not judged further. One that is must be as
  * we would send it: no options, no fragment, a right checksum. WIRE_ROCE: so far.
  */
 static enum wire_kind
@@ -150,7 +159,7 @@ parse_ipv4(struct cursor *c, struct wire_pkt *w)
 		return WIRE_OTHER;
 	if (c->len < c->off + ihl + UDP_LEN)
 		return refuse(c, WIRE_BAD_SHORT);
-	if (!is_roce_port(c, c->off + ihl))
+	if (!is_our_port(c, c->off + ihl))
 		return WIRE_OTHER;
 	if (ihl != IPV4_LEN || frag & IPV4_MF || !ipv4_checksum_ok(p))
 		return refuse(c, WIRE_BAD_IP);
@@ -192,7 +201,7 @@ parse_ipv6(struct cursor *c, struct wire_pkt *w)
 		return WIRE_OTHER;
 	if (c->len < c->off + IPV6_LEN + UDP_LEN)
 		return refuse(c, WIRE_BAD_SHORT);
-	if (!is_roce_port(c, c->off + IPV6_LEN))
+	if (!is_our_port(c, c->off + IPV6_LEN))
 		return WIRE_OTHER;
 	ip_len = get_be16(p + 4);
 	if (ip_len < UDP_LEN)
@@ -242,6 +251,26 @@ parse_eth(struct cursor *c, struct wire_pkt *w)
 	return WIRE_OTHER;
 }
 
+/* off stands at the UDP header, len is the end of the IP packet. */
+static enum wire_kind
+parse_hello(struct cursor *c, struct wire_pkt *w)
+{
+	const uint8_t *p = c->frame + c->off;
+	uint32_t udp_len = get_be16(p + 4);
+
+	if (udp_len != c->len - c->off || get_be16(p) != UDP_PORT_HELLO)
+		return refuse(c, WIRE_BAD_UDP);
+	if (udp_len > UDP_LEN + HELLO_PAYLOAD_MAX)
+		return refuse(c, WIRE_BAD_LENGTH);
+	if (get_be16(p + 6) != csum_udp(c->frame + w->l3_off, w->ipv6))
+		return refuse(c, WIRE_BAD_SUM);
+	w->udp_sport = UDP_PORT_HELLO;
+	w->payload = p + UDP_LEN;
+	w->payload_len = udp_len - UDP_LEN;
+	w->end_off = c->len;
+	return WIRE_HELLO;
+}
+
 enum wire_kind
 wire_parse(const uint8_t *frame, uint32_t len, struct wire_pkt *w, enum wire_bad *bad)
 {
@@ -249,7 +278,8 @@ wire_parse(const uint8_t *frame, uint32_t len, struct wire_pkt *w, enum wire_bad
 	enum wire_kind kind = parse_eth(&c, w);
 
 	if (kind == WIRE_ROCE)
-		kind = parse_udp(&c, w);
+		kind = udp_dport(&c, c.off) == UDP_PORT_ROCE ? parse_udp(&c, w)
+		                                             : parse_hello(&c, w);
 	*bad = c.bad;
 	assert((kind == WIRE_BAD) == (c.bad != WIRE_BAD_NONE));
 	return kind;

@@ -16,20 +16,6 @@ wire_may_trim(const uint8_t *frame, uint32_t len, uint32_t l3_off, bool ipv6)
 	                           weft_tag(frame + l3_off, ipv6));
 }
 
-/* Of a header-only packet; what stands in its field counts as 0. RFC 768; RFC 8200, 8.1. */
-static uint16_t
-udp_checksum(const uint8_t *l3, bool ipv6)
-{
-	const uint8_t *udp = l3 + (ipv6 ? IPV6_LEN : IPV4_LEN);
-	uint32_t sum = IP_PROTO_UDP + WEFT_HEADER_ONLY_UDP_LEN;
-
-	sum = ipv6 ? csum_add(sum, l3 + 8, 32) : csum_add(sum, l3 + 12, 8);
-	sum = csum_add(sum, udp, UDP_LEN - 2);
-	sum = csum_add(sum, udp + UDP_LEN, WEFT_HEADER_ONLY_UDP_LEN - UDP_LEN);
-	sum = (uint16_t)~csum_fold(sum);
-	return sum ? (uint16_t)sum : 0xffff;
-}
-
 /* Put a word that the header checksum covers. */
 static void
 put_summed(uint8_t *ip, uint32_t off, uint16_t word)
@@ -64,7 +50,7 @@ wire_trim(uint8_t *frame, uint32_t l3_off, bool ipv6)
 	else
 		trim_ipv4(ip);
 	put_be16(udp + 4, WEFT_HEADER_ONLY_UDP_LEN);
-	put_be16(udp + 6, udp_checksum(ip, ipv6));
+	put_be16(udp + 6, csum_udp(ip, ipv6));
 	return l3_off + hdr_len + WEFT_HEADER_ONLY_UDP_LEN;
 }
 
@@ -73,7 +59,7 @@ wire_header_only_sum_ok(const uint8_t *l3, bool ipv6)
 {
 	uint16_t got = get_be16(l3 + (ipv6 ? IPV6_LEN : IPV4_LEN) + 6);
 
-	return got == 0 || got == udp_checksum(l3, ipv6);
+	return got == 0 || got == csum_udp(l3, ipv6);
 }
 
 static void
@@ -106,6 +92,6 @@ wire_bounce(uint8_t *frame, const struct wire_pkt *w, uint32_t qpn)
 	}
 	bth[0] = WEFT_BOUNCE;
 	put_be32(bth + 4, (uint32_t)bth[4] << 24 | qpn);
-	put_be16(udp + 6, udp_checksum(ip, w->ipv6));
+	put_be16(udp + 6, csum_udp(ip, w->ipv6));
 	return w->end_off;
 }

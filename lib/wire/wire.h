@@ -10,7 +10,7 @@
 #include "opcode.h"
 
 #define UDP_PORT_ROCE 4791
-/** Reserved for HELLO, by which daemons will agree about framings. Source: our choice. */
+/** Of HELLO, by which NICs agree about framings: hello.h. Source: our choice. */
 #define UDP_PORT_HELLO 61791
 #define PKEY_DEFAULT 0xffff
 /** QPN of the general services interface (GSI). */
@@ -70,6 +70,9 @@ enum wire_kind {
 	 * checksum is right or 0.
 	 */
 	WIRE_ROCE,
+	/** UDP from and to UDP_PORT_HELLO, of at most HELLO_PAYLOAD_MAX bytes, its checksum there
+	 * and right; hello_parse reads the payload. */
+	WIRE_HELLO,
 	WIRE_ARP,   /**< eth_type 0x0806 */
 	WIRE_ND,    /**< IPv6 ICMP neighbour solicitation or advertisement */
 	WIRE_PFC,   /**< IEEE 802.1Qbb pause; wire_parse_pfc reads it */
@@ -86,7 +89,7 @@ enum wire_bad {
 	WIRE_BAD_OPCODE, /**< one that we do not speak, or a TVer of another framing */
 	WIRE_BAD_LENGTH, /**< headers, pad or payload do not fit the opcode */
 	WIRE_BAD_FIELD,  /**< weft: placement that contradicts itself or the opcode; RNR, SACK */
-	WIRE_BAD_SUM,    /**< weft: UDP checksum of a header-only packet */
+	WIRE_BAD_SUM,    /**< UDP checksum of a header-only packet of the weft framing, of HELLO */
 	WIRE_BAD_NB,
 };
 
@@ -194,13 +197,13 @@ struct wire_pkt {
 
 /**
  * Classify a frame and read it. Looks at no QP, changes no byte, needs no particular alignment.
- * A frame that is not provably to RoCE's UDP port is WIRE_OTHER, however odd, once its IP header is
- * there. The UDP checksum is not looked at (RoCEv2 sends 0; the ICRC covers more).
+ * A frame that is not provably to RoCE's or HELLO's UDP port is WIRE_OTHER, however odd, once its
+ * IP header is there. RoCE's UDP checksum is not looked at (RoCEv2 sends 0; the ICRC covers more).
  *
  * @param frame, len  from the destination MAC on, without FCS; padding behind the IP length is
  * fine.
- * @param w           written completely for WIRE_ROCE; l3_off, has_vlan, vlan_tci for all but
- * WIRE_BAD.
+ * @param w           written completely for WIRE_ROCE; what follows op for WIRE_HELLO; l3_off,
+ * has_vlan, vlan_tci for all but WIRE_BAD.
  * @param bad         reason when WIRE_BAD is returned, else WIRE_BAD_NONE.
  */
 enum wire_kind wire_parse(const uint8_t *frame, uint32_t len, struct wire_pkt *w,

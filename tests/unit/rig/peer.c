@@ -170,6 +170,7 @@ collect(struct peer *p, struct pkt *pkt)
 		if (stack_tx(p->w.nic[1], &pkt, 1, p->w.now_ns))
 			stack_rx(p->w.nic[0], &pkt, 1, p->w.now_ns);
 		return;
+	case WIRE_HELLO:
 	case WIRE_PFC:
 	case WIRE_OTHER:
 	case WIRE_BAD:
