@@ -84,18 +84,3 @@ conf_params(const struct conf *conf, const struct engine_info *info)
 {
 	return conf_engine_params(conf->engines, conf->nb_engines, info);
 }
-
-const struct conf_peer *
-conf_peer_find(const struct conf *conf, const struct ip_addr *ip)
-{
-	const struct conf_peer *best = NULL;
-
-	for (uint32_t i = 0; i < conf->nb_peers; i++) {
-		const struct conf_peer *p = &conf->peers[i];
-
-		if (ip_prefix_covers(&p->prefix, ip) &&
-		    (!best || p->prefix.bits > best->prefix.bits))
-			best = p;
-	}
-	return best;
-}

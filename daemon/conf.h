@@ -55,12 +55,11 @@ struct conf_port {
 
 /** What [nic] and [peer] have in common, and begin with: how a connection is served. */
 struct conf_bind {
-	const struct reliability_ops *rel;
-	const struct cc_ops *cc;
-	const struct lb_ops *lb; /**< of these three a [peer] has NULL where it says nothing */
-	uint32_t fabric;         /**< enum engine_trait; a [nic] that says nothing has them all */
-	bool has_fabric;
-	uint32_t line; /**< of the last of its keys, for messages */
+	enum framing_wish framing; /**< of a [peer] if has_framing */
+	struct engine_set set;     /**< of a [peer] NULL where it says nothing */
+	uint32_t fabric;           /**< enum engine_trait; a [nic] that says nothing has them all */
+	bool has_framing, has_fabric;
+	uint32_t line; /**< of the last of its keys, else of the section; for messages */
 };
 
 /** Keys of [nic] that are numbers. Table: nic_numbers in conf_nic.c. */
@@ -229,7 +228,11 @@ bool conf_trim_text(const struct conf_switch *sw, char *text, size_t size);
 /** Parameters for an engine of this build. */
 const void *conf_params(const struct conf *conf, const struct engine_info *info);
 
-/** The [peer] with the longest prefix that holds an address; NULL if none does. */
-const struct conf_peer *conf_peer_find(const struct conf *conf, const struct ip_addr *ip);
+/** How a NIC serves the peers of a section: what that does not say, the NIC says. NULL = of none.
+ */
+struct conf_bind conf_bind_of(const struct conf_nic *nic, const struct conf_peer *peer);
+/** The same for a struct nic_conf, with the parameters that the engines have now. */
+struct nic_bind conf_nic_bind(const struct conf *conf, const struct conf_nic *nic,
+                              const struct conf_peer *peer);
 
 #endif

@@ -101,52 +101,13 @@ check_macs(struct conf_reader *r)
 static void
 check_nic(struct conf_reader *r, struct conf_nic *nic)
 {
-	const struct engine_set set = {nic->bind.rel, nic->bind.cc, nic->bind.lb};
-	char why[256];
-
 	if (!nic->port.line)
 		conf_error(r, nic->line, "[nic %s] has no port", nic->name);
 	if (!nic->ip_line && !nic->on_interface)
 		conf_error(r, nic->line, "[nic %s] has no ip", nic->name);
 	else if (nic->ip_line && nic->nb_ips == 0 && r->nb_errors == 0)
 		conf_error(r, nic->ip_line, "ip is empty");
-	if (nic->bind.rel == reliability_find("none"))
-		conf_error(r, nic->bind.line,
-		           "[nic %s]: reliability none is that of UC and UD; RC needs "
-		           "another",
-		           nic->name);
-	if (engine_set_check(&set, FRAMING_ROCEV2, nic->bind.fabric, why, sizeof(why)) != 0)
-		conf_error(r, nic->bind.line, "[nic %s]: %s", nic->name, why);
 	nic->has_fault = fault_any(&nic->fault);
-}
-
-/*
- * A connection runs what its NIC says. So a [peer] may only repeat that.
- */
-static void
-check_peer(struct conf_reader *r, const struct conf_peer *peer)
-{
-	const struct conf_bind *want = &peer->bind;
-
-	for (uint32_t i = 0; i < r->conf->nb_nics; i++) {
-		const struct conf_bind *have = &r->conf->nics[i].bind;
-		const char *key = NULL;
-
-		if (want->rel && want->rel != have->rel)
-			key = "reliability";
-		else if (want->cc && want->cc != have->cc)
-			key = "cc";
-		else if (want->lb && want->lb != have->lb)
-			key = "lb";
-		else if (want->has_fabric && want->fabric != have->fabric)
-			key = "fabric";
-		if (!key)
-			continue;
-		conf_error(r, peer->line,
-		           "[peer]: its %s differs from that of [nic %s]; rocev2 has one for all "
-		           "peers",
-		           key, r->conf->nics[i].name);
-	}
 }
 
 /* "conf/loopback.conf" names its daemon "loopback". */
@@ -190,8 +151,7 @@ conf_check(struct conf_reader *r)
 			conf_error(r, conf->switches[i].line, "[switch %s] has no ports",
 			           conf->switches[i].name);
 	}
-	for (uint32_t i = 0; i < conf->nb_peers; i++)
-		check_peer(r, &conf->peers[i]);
+	conf_check_binds(r);
 	check_names(r);
 	conf_check_rings(r);
 	check_ips(r);

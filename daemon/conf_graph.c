@@ -270,7 +270,7 @@ check_order(const struct look *l)
 	const struct conf_nic *nic = NULL;
 
 	for (uint32_t i = 0; i < l->conf->nb_nics && !nic; i++)
-		if (l->conf->nics[i].bind.rel == reliability_find("gbn"))
+		if (l->conf->nics[i].bind.set.rel == reliability_find("gbn"))
 			nic = &l->conf->nics[i];
 	for (uint32_t s = 0; s < l->conf->nb_switches && nic; s++) {
 		const struct conf_switch *sw = &l->conf->switches[s];

@@ -10,6 +10,15 @@
 /* ---- the five keys that they have in common ---- */
 
 static void
+read_framing(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
+{
+	struct conf_bind *bind = obj;
+
+	conf_read_framing(r, key, obj, value);
+	bind->has_framing = true;
+}
+
+static void
 read_fabric(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
 {
 	struct conf_bind *bind = obj;
@@ -29,10 +38,10 @@ read_fabric(struct conf_reader *r, const struct conf_key *key, void *obj, const 
 
 /* clang-format off */
 #define BIND_KEYS                                                                                  \
-	{"framing", conf_read_framing, .line_offset = MEMBER(line)},                                    \
-	{"reliability", conf_read_engine, MEMBER(rel), CONF_ENGINE_REL, .line_offset = MEMBER(line)},   \
-	{"cc", conf_read_engine, MEMBER(cc), CONF_ENGINE_CC, .line_offset = MEMBER(line)},              \
-	{"lb", conf_read_engine, MEMBER(lb), CONF_ENGINE_HOST_LB, .line_offset = MEMBER(line)},         \
+	{"framing", read_framing, MEMBER(framing), .line_offset = MEMBER(line)},                        \
+	{"reliability", conf_read_engine, MEMBER(set.rel), CONF_ENGINE_REL, .line_offset = MEMBER(line)},   \
+	{"cc", conf_read_engine, MEMBER(set.cc), CONF_ENGINE_CC, .line_offset = MEMBER(line)},              \
+	{"lb", conf_read_engine, MEMBER(set.lb), CONF_ENGINE_HOST_LB, .line_offset = MEMBER(line)},         \
 	{"fabric", read_fabric, .is_list = true, .line_offset = MEMBER(line)}
 /* clang-format on */
 
@@ -138,9 +147,8 @@ begin_nic(struct conf_reader *r, const char *title)
 	nic->line = r->line;
 	nic->bind.line = r->line;
 	nic->pfc = true;
-	nic->bind.rel = reliability_find("gbn");
-	nic->bind.cc = cc_find("fixed");
-	nic->bind.lb = lb_find("fixed", LB_HOST);
+	nic->bind.framing = FRAMING_WISH_DEFAULT;
+	nic->bind.set = conf_plain_set();
 	nic->bind.fabric = TRAITS_FABRIC;
 	param_defaults(nic_numbers, &nic->num);
 	param_defaults(fault_param_descs, &nic->fault);
@@ -181,7 +189,7 @@ begin_peer(struct conf_reader *r, const char *title)
 		return NULL;
 	}
 	conf->nb_peers++;
-	peer->line = r->line;
+	peer->line = peer->bind.line = r->line;
 	return peer;
 }
 

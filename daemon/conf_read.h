@@ -16,8 +16,8 @@
  * Between the files that say what is in a conf of the daemon: conf.c (all of it), conf_text.c (how
  * addresses are written), conf_port.c (ports), conf_daemon.c, conf_nic.c, conf_switch.c,
  * conf_queue.c and conf_port_section.c (a section each), conf_route.c (a key), conf_check.c,
- * conf_rings.c, conf_fabric.c, conf_graph.c (what the sections mean together), conf_doubts.c (what
- * is hardly meant) and conf_machine.c (what this machine must have).
+ * conf_bind.c, conf_rings.c, conf_fabric.c, conf_graph.c (what the sections mean together),
+ * conf_doubts.c (what is hardly meant) and conf_machine.c (what this machine must have).
  */
 
 extern const struct conf_section conf_daemon_section, conf_nic_section, conf_peer_section,
@@ -44,6 +44,7 @@ void conf_daemon_defaults(struct conf_daemon *daemon);
 
 /** Look at the whole, after reading; fill in what follows from it. */
 void conf_check(struct conf_reader *r);
+void conf_check_binds(struct conf_reader *r);
 void conf_check_interfaces(struct conf_reader *r);
 void conf_check_pci(struct conf_reader *r);
 void conf_check_rings(struct conf_reader *r);

@@ -50,15 +50,15 @@ add_port(struct walk *w, const char *node, int idx, const struct port *port)
 static void
 add_engines(struct walk *w, const struct nic *nic)
 {
-	uint64_t sums[NIC_ENGINE_NB][NIC_ENGINE_STATS_MAX];
+	struct nic_engine_sums sums;
 
 	if (w->list)
-		nic_engine_stats(nic, sums);
-	for (uint32_t which = 0; which < NIC_ENGINE_NB; which++) {
+		nic_engine_stats(nic, &sums);
+	for (uint32_t e = 0; e < nic->nb_engine_stats; e++) {
 		uint32_t i = 0;
 
-		STAT_FOREACH (d, nic_engine_stat_descs(nic, which))
-			add_one(w, nic->conf.name, -1, d->name, w->list ? sums[which][i++] : 0);
+		STAT_FOREACH (d, nic->engine_stats[e])
+			add_one(w, nic->conf.name, -1, d->name, w->list ? sums.engine[e][i++] : 0);
 	}
 }
 

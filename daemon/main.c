@@ -179,9 +179,11 @@ say_ready(const struct daemon *d)
 			log_info("switch %s: %s", sw->name, text);
 	}
 	for (uint32_t i = 0; i < d->conf->nb_nics; i++)
-		log_info("nic %s: %s, %s, %s; path MTU %u (mtu %u)", d->conf->nics[i].name,
-		         d->conf->nics[i].bind.rel->info.name, d->conf->nics[i].bind.cc->info.name,
-		         d->conf->nics[i].bind.lb->info.name,
+		log_info("nic %s: %s, %s, %s, %s; path MTU %u (mtu %u)", d->conf->nics[i].name,
+		         framing_wish_name(d->conf->nics[i].bind.framing),
+		         d->conf->nics[i].bind.set.rel->info.name,
+		         d->conf->nics[i].bind.set.cc->info.name,
+		         d->conf->nics[i].bind.set.lb->info.name,
 		         mtu_bytes(d->nodes.nics[i]->active_mtu), d->nodes.nics[i]->ip_mtu_bytes);
 	log_info("ready at %s", d->control.socket_path);
 	notify_manager("READY=1");

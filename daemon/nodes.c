@@ -26,6 +26,29 @@ add_interface(struct nodes *nodes, const struct conf_nic *c, struct kernel_nic *
 	return err ? err : kernel_add(nodes->kernel, c->name, c->port.arg, c->num.mtu, kn);
 }
 
+/* How the NIC serves those peers that have sections. */
+static int
+add_peers(const struct conf *conf, const struct conf_nic *c, struct nic_bind **peers)
+{
+	*peers = NULL;
+	if (conf->nb_peers == 0)
+		return 0;
+	*peers = calloc(conf->nb_peers, sizeof(**peers));
+	if (!*peers)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < conf->nb_peers; i++)
+		(*peers)[i] = conf_nic_bind(conf, c, &conf->peers[i]);
+	return 0;
+}
+
+static int
+prepare_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c)
+{
+	int err = add_peers(conf, c, &nodes->peers[nodes->nb_nics]);
+
+	return err ? err : add_interface(nodes, c, &nodes->kernel_nics[nodes->nb_nics]);
+}
+
 static int
 open_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c,
          const struct nic_driver *driver)
@@ -33,7 +56,8 @@ open_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c,
 	/* UC and UD send in order and never again, whatever RC does. */
 	const struct reliability_ops *rel_dgram = reliability_find("none");
 	uint32_t i = nodes->nb_nics;
-	int err = add_interface(nodes, c, &nodes->kernel_nics[i]);
+	const struct engine_set plain = conf_plain_set();
+	int err = prepare_nic(nodes, conf, c);
 	const struct kernel_nic *kn = nodes->kernel_nics[i];
 	const struct nic_conf nic_conf = {
 		.name = c->name,
@@ -49,13 +73,12 @@ open_nic(struct nodes *nodes, const struct conf *conf, const struct conf_nic *c,
 		.base_rtt_ns = c->num.base_rtt_ns,
 		.window_pkts = c->num.window_pkts,
 		.seed = driver->random(),
-		.rel = c->bind.rel,
+		.bind = conf_nic_bind(conf, c, NULL),
+		.peers = nodes->peers[i],
+		.nb_peers = nodes->peers[i] ? conf->nb_peers : 0,
+		.plain = plain,
+		.plain_params = conf_set_params(conf->engines, conf->nb_engines, &plain),
 		.rel_dgram = rel_dgram,
-		.cc = c->bind.cc,
-		.lb = c->bind.lb,
-		.rel_params = conf_params(conf, &c->bind.rel->info),
-		.cc_params = conf_params(conf, &c->bind.cc->info),
-		.lb_params = conf_params(conf, &c->bind.lb->info),
 		.driver = driver,
 		.iface = kn ? kernel_iface(kn) : NULL,
 		.resolver = kn ? kernel_resolver(kn) : NULL,
@@ -211,6 +234,8 @@ nodes_free(struct nodes *nodes)
 	}
 	for (uint32_t i = 0; i < nodes->nb_nics; i++)
 		nic_destroy(nodes->nics[i]);
+	for (uint32_t i = 0; i < CONF_MAX_NICS; i++)
+		free(nodes->peers[i]);
 	kernel_close(nodes->kernel);
 	worker_destroy(nodes->worker);
 	pkt_pool_dpdk_destroy(nodes->pool);

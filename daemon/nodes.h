@@ -23,6 +23,7 @@ struct nodes {
 	struct pkt_pool *pool;
 	struct worker *worker;
 	struct nic *nics[CONF_MAX_NICS];
+	struct nic_bind *peers[CONF_MAX_NICS]; /**< nic_conf.peers; NULL = there are none */
 	struct host hosts[CONF_MAX_NICS];
 	struct port *host_ports[CONF_MAX_NICS];
 	struct kernel *kernel; /**< NULL = no NIC stands on an interface of it */

@@ -88,13 +88,14 @@ json_nic(const struct report *report, uint32_t i)
 
 	worker_call(report->nodes->worker, copy_nic, &c);
 	return json_pack(
-		"{s:s, s:s, s:[o], s:b, s:o, s:o, s:i, s:i, s:I, s:s, s:s, s:s, s:i, s:i}", "name",
-		conf->name, "kind", "nic", "ports", json_port(&conf->port, c.is_down), "drained",
-		report->is_drained && report->is_drained(c.nic->conf.owner), "mac", json_mac(c.mac),
-		"gids", json_gids(&c), "mtu", (int)c.ip_mtu_bytes, "path_mtu",
-		(int)mtu_bytes(c.active_mtu), "rate_bps", (json_int_t)conf->num.rate_bps,
-		"reliability", conf->bind.rel->info.name, "cc", conf->bind.cc->info.name, "lb",
-		conf->bind.lb->info.name, "qps", (int)c.nb_qps, "keys", (int)c.nb_keys);
+		"{s:s, s:s, s:[o], s:b, s:o, s:o, s:i, s:i, s:I, s:s, s:s, s:s, s:s, s:i, s:i}",
+		"name", conf->name, "kind", "nic", "ports", json_port(&conf->port, c.is_down),
+		"drained", report->is_drained && report->is_drained(c.nic->conf.owner), "mac",
+		json_mac(c.mac), "gids", json_gids(&c), "mtu", (int)c.ip_mtu_bytes, "path_mtu",
+		(int)mtu_bytes(c.active_mtu), "rate_bps", (json_int_t)conf->num.rate_bps, "framing",
+		framing_wish_name(conf->bind.framing), "reliability", conf->bind.set.rel->info.name,
+		"cc", conf->bind.set.cc->info.name, "lb", conf->bind.set.lb->info.name, "qps",
+		(int)c.nb_qps, "keys", (int)c.nb_keys);
 }
 
 struct switch_copy {
@@ -296,6 +297,7 @@ json_qp(const struct nic *nic, const struct qp_copy *c)
 	json_object_set_new(q, "peer", v->has_path ? json_ip(&v->peer_ip) : json_null());
 	set(q, "peer_qpn", v->dest_qpn);
 	set(q, "mtu", v->mtu);
+	set_text(q, "framing", v->framing);
 	set_text(q, "reliability", v->rel);
 	set_text(q, "cc", v->cc);
 	set_text(q, "lb", v->lb);

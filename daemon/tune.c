@@ -135,37 +135,47 @@ set_port(struct tune *tune, uint32_t i, const char *number, const char *key, con
 struct engine_change {
 	const struct nodes *nodes;
 	const struct engine_info *engine;
-	const void *params; /* as they shall be */
+	const void *before, *params; /* as they are, as they shall be */
 	bool fits;
 };
 
 static void
-swap(struct nic_conf *conf, const struct engine_info *engine, const void *params)
+swap_set(const struct engine_set *set, struct engine_set_params *of,
+         const struct engine_info *engine, const void *params)
 {
-	if (engine == &conf->rel->info)
-		conf->rel_params = params;
-	if (engine == &conf->cc->info)
-		conf->cc_params = params;
-	if (engine == &conf->lb->info)
-		conf->lb_params = params;
+	if (engine == &set->rel->info)
+		of->rel = params;
+	if (engine == &set->cc->info)
+		of->cc = params;
+	if (engine == &set->lb->info)
+		of->lb = params;
+}
+
+static void
+swap(const struct nodes *nodes, uint32_t i, const struct engine_info *engine, const void *params)
+{
+	struct nic_conf *conf = &nodes->nics[i]->conf;
+
+	swap_set(&conf->bind.set, &conf->bind.params, engine, params);
+	swap_set(&conf->plain, &conf->plain_params, engine, params);
+	for (uint32_t p = 0; p < conf->nb_peers; p++)
+		swap_set(&nodes->peers[i][p].set, &nodes->peers[i][p].params, engine, params);
 }
 
 /* QPs lie in memory as the parameters of the start made it: others must fit in. */
 static bool
-fits(struct nic *nic, const struct engine_info *engine, const void *params)
+fits(const struct engine_change *c, uint32_t i)
 {
 	static const uint8_t types[] = {SHM_QPT_RC, SHM_QPT_UC, SHM_QPT_UD};
-	const struct nic_conf before = nic->conf;
+	const struct nic *nic = c->nodes->nics[i];
 	bool same = true;
 
-	for (size_t i = 0; i < sizeof(types); i++) {
-		struct engine_layout was, is;
+	for (size_t t = 0; t < sizeof(types); t++) {
+		size_t was = qp_engines_size(nic, types[t]);
 
-		qp_engines_layout(nic, types[i], &was);
-		swap(&nic->conf, engine, params);
-		qp_engines_layout(nic, types[i], &is);
-		nic->conf = before;
-		same = same && memcmp(&was, &is, sizeof(was)) == 0;
+		swap(c->nodes, i, c->engine, c->params);
+		same = same && qp_engines_size(nic, types[t]) == was;
+		swap(c->nodes, i, c->engine, c->before);
 	}
 	return same;
 }
@@ -179,9 +189,9 @@ apply_params(void *arg, uint64_t now_ns)
 	(void)now_ns;
 	c->fits = true;
 	for (uint32_t i = 0; i < c->nodes->nb_nics; i++)
-		c->fits = c->fits && fits(c->nodes->nics[i], c->engine, c->params);
+		c->fits = c->fits && fits(c, i);
 	for (uint32_t i = 0; c->fits && i < c->nodes->nb_nics; i++)
-		swap(&c->nodes->nics[i]->conf, c->engine, c->params);
+		swap(c->nodes, i, c->engine, c->params);
 }
 
 /* The old ones stay, for connections that have them. */
@@ -189,7 +199,7 @@ static int
 replace(struct tune *tune, struct conf_engine *e, void *params, const char *key, char *answer,
         size_t size)
 {
-	struct engine_change change = {tune->nodes, e->info, params, false};
+	struct engine_change change = {tune->nodes, e->info, e->params, params, false};
 
 	if (e->kind == CONF_ENGINE_SWITCH_LB) {
 		snprintf(answer, size,

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bind.h"
 #include "conf_reader.h"
 #include "nearest.h"
 
@@ -112,9 +111,11 @@ conf_read_engine(struct conf_reader *r, const struct conf_key *key, void *obj, c
 void
 conf_read_framing(struct conf_reader *r, const struct conf_key *key, void *obj, const char *value)
 {
-	(void)obj;
-	if (strcmp(value, framing_name(FRAMING_ROCEV2)) != 0)
-		conf_error(r, r->line, "%s '%s': only rocev2 is known", key->name, value);
+	enum framing_wish *wish = (enum framing_wish *)(void *)((char *)obj + key->offset);
+
+	if (!framing_wish_find(value, wish))
+		conf_error(r, r->line, "%s '%s' is none of auto, weft and rocev2", key->name,
+		           value);
 }
 
 /* ---- defaults ---- */
@@ -179,6 +180,26 @@ conf_engine_params(const struct conf_engine *engines, uint32_t nb, const struct 
 			return engines[i].params;
 	}
 	return NULL;
+}
+
+struct engine_set_params
+conf_set_params(const struct conf_engine *engines, uint32_t nb, const struct engine_set *set)
+{
+	return (struct engine_set_params){
+		.rel = conf_engine_params(engines, nb, &set->rel->info),
+		.cc = conf_engine_params(engines, nb, &set->cc->info),
+		.lb = conf_engine_params(engines, nb, &set->lb->info),
+	};
+}
+
+struct engine_set
+conf_plain_set(void)
+{
+	return (struct engine_set){
+		.rel = reliability_find("gbn"),
+		.cc = cc_find("fixed"),
+		.lb = lb_find("fixed", LB_HOST),
+	};
 }
 
 bool

@@ -5,8 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "engine.h"
-#include "lb.h"
+#include "bind.h"
 
 /**
  * @file
@@ -40,6 +39,14 @@ void conf_engines_free(struct conf_engine *engines, uint32_t nb);
 /** Parameters for one of them; NULL if it has none. */
 const void *conf_engine_params(const struct conf_engine *engines, uint32_t nb,
                                const struct engine_info *info);
+
+/** Those of three of them. */
+struct engine_set_params conf_set_params(const struct conf_engine *engines, uint32_t nb,
+                                         const struct engine_set *set);
+
+/** What hosts run in plain RoCEv2 where what their conf names has no plain form: engine_set_plain.
+ */
+struct engine_set conf_plain_set(void);
 
 /**
  * Whether a switch's load balancer sends packets of one flow by several ports at a time, so that

@@ -185,7 +185,7 @@ void conf_read_yes_no(struct conf_reader *r, const struct conf_key *key, void *o
 /** A pointer to the ops of an engine of kind key->arg. */
 void conf_read_engine(struct conf_reader *r, const struct conf_key *key, void *obj,
                       const char *value);
-/** An enum framing. */
+/** An enum framing_wish: auto, weft or rocev2. */
 void conf_read_framing(struct conf_reader *r, const struct conf_key *key, void *obj,
                        const char *value);
 

@@ -47,6 +47,30 @@ framing_name(enum framing framing)
 	return names[framing];
 }
 
+static const char *const wishes[] = {
+	[FRAMING_WISH_ROCEV2] = "rocev2",
+	[FRAMING_WISH_WEFT] = "weft",
+	[FRAMING_WISH_AUTO] = "auto",
+};
+
+const char *
+framing_wish_name(enum framing_wish wish)
+{
+	return wishes[wish];
+}
+
+bool
+framing_wish_find(const char *name, enum framing_wish *wish)
+{
+	for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
+		if (strcmp(wishes[i], name) == 0) {
+			*wish = (enum framing_wish)i;
+			return true;
+		}
+	}
+	return false;
+}
+
 int
 traits_parse(const char *text, uint32_t *out, char *why, size_t size)
 {
@@ -149,6 +173,54 @@ engine_set_check(const struct engine_set *set, enum framing framing, uint32_t fa
 			return err;
 	}
 	return 0;
+}
+
+bool
+engine_is_plain(const struct engine_info *info)
+{
+	return !(info->needs & TRAIT_WEFT) && !(info->wire & ~(uint32_t)WIRE_ROCEV2);
+}
+
+struct engine_set
+engine_set_plain(const struct engine_set *set, enum framing_wish wish,
+                 const struct engine_set *stand_in)
+{
+	if (wish == FRAMING_WISH_ROCEV2)
+		return *set;
+	return (struct engine_set){
+		.rel = stand_in->rel,
+		.cc = engine_is_plain(&set->cc->info) ? set->cc : stand_in->cc,
+		.lb = engine_is_plain(&set->lb->info) ? set->lb : stand_in->lb,
+	};
+}
+
+/* Peers that speak RoCEv2 only shall have the same cc and lb. */
+static int
+check_fallback(const struct engine_set *set, const struct engine_set *stand_in, uint32_t fabric,
+               char *why, size_t size)
+{
+	const struct engine_set plain = {stand_in->rel, set->cc, set->lb};
+	char cause[200];
+
+	if (engine_set_check(&plain, FRAMING_ROCEV2, fabric, cause, sizeof(cause)) == 0)
+		return 0;
+	snprintf(why, size,
+	         "%s, and framing auto also serves peers that speak rocev2 only: say framing = "
+	         "weft, or other engines here and these in a [peer PREFIX] with framing = weft",
+	         cause);
+	return -EINVAL;
+}
+
+int
+engine_set_check_wish(const struct engine_set *set, enum framing_wish wish,
+                      const struct engine_set *stand_in, uint32_t fabric, char *why, size_t size)
+{
+	int err = engine_set_check(set, wish == FRAMING_WISH_ROCEV2 ? FRAMING_ROCEV2 : FRAMING_WEFT,
+	                           fabric, why, size);
+
+	if (!err && wish == FRAMING_WISH_AUTO)
+		err = check_fallback(set, stand_in, fabric, why, size);
+	return err;
 }
 
 uint32_t

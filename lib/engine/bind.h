@@ -6,6 +6,7 @@
 #include "lb.h"
 #include "reliability.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /**
@@ -25,6 +26,15 @@ enum framing {
 	FRAMING_ROCEV2, /**< the standard, bit for bit */
 	FRAMING_WEFT,   /**< ours: placement and message number in every packet */
 };
+
+/** What a conf says of the framing of RC connections with some peers. */
+enum framing_wish {
+	FRAMING_WISH_ROCEV2, /**< plain RoCEv2, whoever the peer is */
+	FRAMING_WISH_WEFT,   /**< weft; a peer that does not speak it is refused */
+	FRAMING_WISH_AUTO,   /**< weft with peers that speak it, plain RoCEv2 with others */
+};
+/** Of a conf that says nothing. Source: our choice, until peers find out what the other speaks. */
+#define FRAMING_WISH_DEFAULT FRAMING_WISH_ROCEV2
 
 /** What one QP runs. No member is NULL. */
 struct engine_set {
@@ -82,6 +92,10 @@ const char *trait_name(enum engine_trait trait);
 
 /** "rocev2" or "weft". */
 const char *framing_name(enum framing framing);
+/** "rocev2", "weft" or "auto". */
+const char *framing_wish_name(enum framing_wish wish);
+/** The wish of this name; false if there is none. */
+bool framing_wish_find(const char *name, enum framing_wish *wish);
 
 /**
  * Read what a fabric offers from a conf value.
@@ -102,6 +116,31 @@ int traits_parse(const char *text, uint32_t *traits, char *why, size_t size);
  */
 int engine_set_check(const struct engine_set *set, enum framing framing, uint32_t fabric, char *why,
                      size_t size);
+
+/**
+ * Whether plain RoCEv2 has all that an engine needs of a framing and wants in packets. What it
+ * needs of a fabric and of partners is another question.
+ */
+bool engine_is_plain(const struct engine_info *info);
+
+/**
+ * What RC QPs run in plain RoCEv2 whose conf names these engines for a framing: the same if that is
+ * the wish. Else the stand-in's reliability, with cc and lb where they are plain too; the
+ * stand-in's cc and lb only if the wish is weft, where no RC QP is plain, but UC and UD are.
+ */
+struct engine_set engine_set_plain(const struct engine_set *set, enum framing_wish wish,
+                                   const struct engine_set *stand_in);
+
+/**
+ * Whether three engines can work together in each framing that a conf's wish may lead to.
+ *
+ * @param stand_in   as for engine_set_plain.
+ * @param why, size  as of engine_set_check; also what to do about a set that has no plain form.
+ * @return           0 or -EINVAL.
+ */
+int engine_set_check_wish(const struct engine_set *set, enum framing_wish wish,
+                          const struct engine_set *stand_in, uint32_t fabric, char *why,
+                          size_t size);
 
 /** What the three want in packets together: enum engine_wire. */
 uint32_t engine_set_wire(const struct engine_set *set);

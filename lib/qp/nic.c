@@ -63,12 +63,51 @@ set_up_on(struct nic *nic, const struct nic_iface *iface)
 	nic->iface_is_up = iface->is_up;
 }
 
+const struct nic_bind *
+nic_bind_of(const struct nic *nic, const struct ip_addr *peer)
+{
+	const struct nic_bind *best = NULL;
+
+	for (uint32_t i = 0; i < nic->conf.nb_peers; i++) {
+		const struct nic_bind *b = &nic->conf.peers[i];
+
+		if (ip_prefix_covers(&b->peers, peer) &&
+		    (!best || b->peers.bits > best->peers.bits))
+			best = b;
+	}
+	return best ? best : &nic->conf.bind;
+}
+
+/* Remember the congestion control whose QPs share a state; false if another was there already. */
+static bool
+add_shared(const struct cc_ops *cc, const struct cc_ops **shared)
+{
+	if (cc->nic_state_size == 0)
+		return true;
+	if (!*shared)
+		*shared = cc;
+	return *shared == cc;
+}
+
+bool
+nic_find_shared_cc(const struct nic_conf *conf, const struct cc_ops **shared)
+{
+	bool is_only;
+
+	*shared = NULL;
+	is_only = add_shared(conf->bind.set.cc, shared) && add_shared(conf->plain.cc, shared);
+	for (uint32_t i = 0; is_only && i < conf->nb_peers; i++)
+		is_only = add_shared(conf->peers[i].set.cc, shared);
+	return is_only;
+}
+
 struct nic *
 nic_create(const struct nic_conf *conf, uint64_t now_ns)
 {
+	const struct cc_ops *cc;
 	struct nic *nic;
 
-	if (conf->nb_ips > GID_TABLE_MAX - 1) {
+	if (conf->nb_ips > GID_TABLE_MAX - 1 || !nic_find_shared_cc(conf, &cc)) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -76,7 +115,11 @@ nic_create(const struct nic_conf *conf, uint64_t now_ns)
 	if (!nic)
 		return NULL;
 	nic->conf = *conf;
-	assert(nic_engine_stats_fit(nic));
+	if (!nic_find_engine_stats(nic)) {
+		free(nic);
+		errno = EINVAL;
+		return NULL;
+	}
 	nic->now_ns = now_ns;
 	nic->mr_generation = 1;
 	nic->trim_ns = NEVER_NS;
@@ -102,9 +145,9 @@ nic_create(const struct nic_conf *conf, uint64_t now_ns)
 	turns_init(&nic->done_qps);
 	nic->batch = batch_create(conf->payload_absent);
 	nic->neigh = neigh_create(&nic->self, conf->pool, NIC_MAX_NEIGHS);
-	if (conf->cc->nic_state_size)
-		nic->cc_nic.shared = calloc(1, conf->cc->nic_state_size);
-	if (!nic->batch || !nic->neigh || (conf->cc->nic_state_size && !nic->cc_nic.shared)) {
+	if (cc)
+		nic->cc_nic.shared = calloc(1, cc->nic_state_size);
+	if (!nic->batch || !nic->neigh || (cc && !nic->cc_nic.shared)) {
 		nic_destroy(nic);
 		errno = ENOMEM;
 		return NULL;

@@ -6,15 +6,14 @@
 #include <stdint.h>
 
 #include "abi.h"
-#include "cc.h"
+#include "bind.h"
+#include "ip_prefix.h"
 #include "keytab.h"
-#include "lb.h"
 #include "list.h"
 #include "neigh.h"
 #include "pause.h"
 #include "pkt.h"
 #include "prng.h"
-#include "reliability.h"
 #include "sched.h"
 #include "slab.h"
 #include "turns.h"
@@ -80,16 +79,15 @@ struct nic_stats {
 
 extern const struct stat_desc nic_stat_descs[];
 
-/** Engines of a NIC's QPs, whose counters lie in their states. */
-enum nic_engine {
-	NIC_ENGINE_REL,       /**< of RC */
-	NIC_ENGINE_REL_DGRAM, /**< of UC and UD */
-	NIC_ENGINE_CC,
-	NIC_ENGINE_LB,
-	NIC_ENGINE_NB,
-};
+/** Engines with counters that the QPs of one NIC may run, at most. Source: our choice. */
+#define NIC_ENGINES_MAX 32
 /** Counters of one engine at most. */
 #define NIC_ENGINE_STATS_MAX 32
+
+/** Of each such engine the sums of its counters, in the order of their names. */
+struct nic_engine_sums {
+	uint64_t engine[NIC_ENGINES_MAX][NIC_ENGINE_STATS_MAX];
+};
 
 /** What the driver does for a NIC, on its thread and never blocking. */
 struct nic_driver {
@@ -110,6 +108,15 @@ struct nic_iface {
 	uint32_t ip_mtu_bytes;
 	const struct gid *gids; /**< the first is the link-local one */
 	uint32_t nb_gids;
+};
+
+/** What QPs run whose peer has one of these addresses. */
+struct nic_bind {
+	struct ip_prefix peers;
+	enum framing_wish framing;
+	/** Of RC in the framing wished; cc and lb also of UC, if they are plain. */
+	struct engine_set set;
+	struct engine_set_params params;
 };
 
 /** How a NIC begins. Pointers, but that of ips, must live as long as it does. */
@@ -133,11 +140,13 @@ struct nic_conf {
 	/** Laboratory: MSNs and SSNs of weft begin here, at both ends; 24 bits. 0 = as others do.
 	 */
 	uint32_t first_msn;
-	const struct reliability_ops *rel;       /**< of RC */
-	const struct reliability_ops *rel_dgram; /**< of UC and UD: "none" */
-	const struct cc_ops *cc;
-	const struct lb_ops *lb;
-	const void *rel_params, *cc_params, *lb_params;
+	struct nic_bind bind;         /**< of peers that none of the following holds, and of UD */
+	const struct nic_bind *peers; /**< the longest prefix wins */
+	uint32_t nb_peers;
+	/** Where a QP is plain and what bind or peers name is not: engine_set_plain. */
+	struct engine_set plain;
+	struct engine_set_params plain_params;
+	const struct reliability_ops *rel_dgram; /**< of UC and UD: "none", without parameters */
 	const struct nic_driver *driver;
 	/** As it is now, copied; nic_follow brings changes. NULL = the NIC has none. */
 	const struct nic_iface *iface;
@@ -193,8 +202,10 @@ struct nic {
 	uint64_t trim_ns;      /**< when to look for unused memory */
 	uint8_t fifo_slab;     /**< of queues of responses */
 	uint8_t weft_rx_slab;  /**< of the peers' streams of weft QPs */
-	/** Of engines of QPs that are gone. */
-	uint64_t ended_stats[NIC_ENGINE_NB][NIC_ENGINE_STATS_MAX];
+	/** Counters of engines that QPs may run. Engines with the same table are counted as one. */
+	const struct stat_desc *engine_stats[NIC_ENGINES_MAX];
+	uint32_t nb_engine_stats;
+	struct nic_engine_sums ended_stats; /**< of QPs that are gone */
 };
 
 static inline void
@@ -204,7 +215,7 @@ nic_count_tx(struct nic *nic, const struct pkt *p)
 	nic->stats.tx_bytes += p->len;
 }
 
-/** @return NULL and errno if memory is short. */
+/** @return NULL and errno: ENOMEM, or EINVAL if of the conf something is one too many. */
 struct nic *nic_create(const struct nic_conf *conf, uint64_t now_ns);
 
 /** All QPs and registrations must be gone. */
@@ -223,14 +234,23 @@ void nic_set_link(struct nic *nic, bool is_up);
 /** Code of the largest path MTU whose packets fit the link's. */
 uint8_t nic_mtu_code(uint32_t ip_mtu_bytes);
 
-/** Names of an engine's counters; NULL if it has none. */
-const struct stat_desc *nic_engine_stat_descs(const struct nic *nic, enum nic_engine which);
-/** Their sums over all QPs, also those that are gone; of each engine in the order of its names. */
-void nic_engine_stats(const struct nic *nic, uint64_t sums[NIC_ENGINE_NB][NIC_ENGINE_STATS_MAX]);
+/**
+ * The congestion control whose QPs share a state, cc_nic.shared: one of a NIC's at most.
+ *
+ * @param[out] shared  NULL = none does.
+ * @return             false: more than one does, and nic_create says EINVAL.
+ */
+bool nic_find_shared_cc(const struct nic_conf *conf, const struct cc_ops **shared);
+
+/** The bind that holds a peer: that of peers with the longest prefix, else the NIC's own. */
+const struct nic_bind *nic_bind_of(const struct nic *nic, const struct ip_addr *peer);
+
+/** Fill in nic.engine_stats from its conf; false if some engine or counter is one too many. */
+bool nic_find_engine_stats(struct nic *nic);
+/** Sums over all QPs, also those that are gone; by the index in nic.engine_stats. */
+void nic_engine_stats(const struct nic *nic, struct nic_engine_sums *sums);
 /** Add those of one QP. */
-void nic_add_engine_stats(const struct qp *qp, uint64_t sums[NIC_ENGINE_NB][NIC_ENGINE_STATS_MAX]);
-/** Whether no engine has more than NIC_ENGINE_STATS_MAX. */
-bool nic_engine_stats_fit(const struct nic *nic);
+void nic_add_engine_stats(const struct qp *qp, struct nic_engine_sums *sums);
 
 /** Bytes of a path MTU code, 1 to 5. */
 static inline uint32_t

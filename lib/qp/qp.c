@@ -65,19 +65,17 @@ init_ok(const struct qp_init *init)
 struct qp *
 qp_create(struct nic *nic, const struct qp_init *init)
 {
-	struct engine_layout engines;
 	struct qp *qp;
 
 	if (!init_ok(init)) {
 		errno = EINVAL;
 		return NULL;
 	}
-	qp_engines_layout(nic, init->type, &engines);
-	qp = lease_qp(nic, (uint32_t)engines.size);
+	qp = lease_qp(nic, (uint32_t)qp_engines_size(nic, init->type));
 	if (!qp)
 		goto no_qp;
-	qp_engines_place(qp, init->type, &engines);
 	qp->type = init->type;
+	qp_engines_place(qp);
 	qp->pd = init->pd;
 	qp->send_cq = init->send_cq;
 	qp->recv_cq = init->recv_cq;
@@ -151,7 +149,7 @@ qp_set_class(struct qp *qp, uint8_t cls)
 static void
 stop(struct qp *qp)
 {
-	nic_add_engine_stats(qp, qp->nic->ended_stats);
+	nic_add_engine_stats(qp, &qp->nic->ended_stats);
 	sched_remove(&qp->nic->sched, &qp->sched);
 	hush(qp);
 	turns_del(&qp_client(qp)->cnp, &qp->cnp_link);

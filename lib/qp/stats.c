@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <assert.h>
-#include <string.h>
 
 #include "nic.h"
 #include "qp.h"
@@ -84,63 +83,79 @@ const struct stat_desc nic_stat_descs[] = {
 
 /* ---- counters of engines, which lie in the states of QPs ---- */
 
-static const struct engine_info *
-info_of(const struct nic *nic, enum nic_engine which)
+/* The slot of a table of counters; nb_engine_stats if it has none yet. */
+static uint32_t
+slot_of(const struct nic *nic, const struct stat_desc *descs)
 {
-	switch (which) {
-	case NIC_ENGINE_REL:
-		return &nic->conf.rel->info;
-	case NIC_ENGINE_REL_DGRAM:
-		return &nic->conf.rel_dgram->info;
-	case NIC_ENGINE_CC:
-		return &nic->conf.cc->info;
-	case NIC_ENGINE_LB:
-		return &nic->conf.lb->info;
-	case NIC_ENGINE_NB:
-		break;
-	}
-	assert(!"an engine");
-	return NULL;
+	uint32_t i = 0;
+
+	while (i < nic->nb_engine_stats && nic->engine_stats[i] != descs)
+		i++;
+	return i;
 }
 
-const struct stat_desc *
-nic_engine_stat_descs(const struct nic *nic, enum nic_engine which)
+static bool
+find_stats(struct nic *nic, const struct engine_info *info)
 {
-	return info_of(nic, which)->stats;
+	uint32_t i = slot_of(nic, info->stats), nb = 0;
+
+	if (!info->stats || i < nic->nb_engine_stats)
+		return true;
+	STAT_FOREACH (d, info->stats)
+		nb++;
+	if (i == NIC_ENGINES_MAX || nb > NIC_ENGINE_STATS_MAX)
+		return false;
+	nic->engine_stats[i] = info->stats;
+	nic->nb_engine_stats++;
+	return true;
+}
+
+static bool
+find_set_stats(struct nic *nic, const struct engine_set *set)
+{
+	return find_stats(nic, &set->rel->info) && find_stats(nic, &set->cc->info) &&
+	       find_stats(nic, &set->lb->info);
+}
+
+bool
+nic_find_engine_stats(struct nic *nic)
+{
+	const struct nic_conf *conf = &nic->conf;
+	bool fit = find_set_stats(nic, &conf->bind.set);
+
+	fit = fit && find_stats(nic, &conf->rel_dgram->info) && find_set_stats(nic, &conf->plain);
+	for (uint32_t i = 0; fit && i < conf->nb_peers; i++)
+		fit = find_set_stats(nic, &conf->peers[i].set);
+	return fit;
+}
+
+static void
+add(const struct nic *nic, const struct engine_info *info, const void *state,
+    struct nic_engine_sums *sums)
+{
+	uint32_t i = slot_of(nic, info->stats);
+
+	if (!info->stats)
+		return;
+	assert(i < nic->nb_engine_stats);
+	stat_add(info->stats, state, sums->engine[i]);
 }
 
 void
-nic_add_engine_stats(const struct qp *qp, uint64_t sums[NIC_ENGINE_NB][NIC_ENGINE_STATS_MAX])
+nic_add_engine_stats(const struct qp *qp, struct nic_engine_sums *sums)
 {
-	enum nic_engine rel =
-		qp->rel_ops == qp->nic->conf.rel ? NIC_ENGINE_REL : NIC_ENGINE_REL_DGRAM;
-
-	stat_add(qp->rel_ops->info.stats, qp->rel, sums[rel]);
-	stat_add(qp->cc_ops->info.stats, qp->cc, sums[NIC_ENGINE_CC]);
-	stat_add(qp->lb_ops->info.stats, qp->lb, sums[NIC_ENGINE_LB]);
+	add(qp->nic, &qp->rel_ops->info, qp->rel, sums);
+	add(qp->nic, &qp->cc_ops->info, qp->cc, sums);
+	add(qp->nic, &qp->lb_ops->info, qp->lb, sums);
 }
 
 void
-nic_engine_stats(const struct nic *nic, uint64_t sums[NIC_ENGINE_NB][NIC_ENGINE_STATS_MAX])
+nic_engine_stats(const struct nic *nic, struct nic_engine_sums *sums)
 {
 	const struct qp *qp;
 	uint32_t pos = 0;
 
-	memcpy(sums, nic->ended_stats, sizeof(nic->ended_stats));
+	*sums = nic->ended_stats;
 	while ((qp = keytab_next(&nic->qps, &pos)))
 		nic_add_engine_stats(qp, sums);
-}
-
-bool
-nic_engine_stats_fit(const struct nic *nic)
-{
-	for (uint32_t which = 0; which < NIC_ENGINE_NB; which++) {
-		uint32_t n = 0;
-
-		STAT_FOREACH (d, nic_engine_stat_descs(nic, which))
-			n++;
-		if (n > NIC_ENGINE_STATS_MAX)
-			return false;
-	}
-	return true;
 }

@@ -2,6 +2,7 @@
 #include "view.h"
 
 #include "fail.h"
+#include "framing.h"
 #include "psn.h"
 #include "wr.h"
 
@@ -28,6 +29,20 @@ view_sender(const struct qp *qp, struct qp_view *v)
 	v->window_bytes = qp->cc->window_bytes;
 }
 
+static const char *
+framing_text(const struct qp *qp)
+{
+	static const char *const text[] = {
+		[QP_PLAIN] = "rocev2",
+		[QP_PENDING] = "pending",
+		[QP_WEFT] = "weft",
+	};
+
+	if (qp->type != SHM_QPT_RC)
+		return text[QP_PLAIN];
+	return qp->rel_qp.rx_first_psn ? text[qp->framing] : NULL;
+}
+
 void
 qp_view(const struct qp *qp, struct qp_view *v)
 {
@@ -40,6 +55,7 @@ qp_view(const struct qp *qp, struct qp_view *v)
 		.type = qp->type,
 		.state = qp->state,
 		.owner = qp->owner,
+		.framing = framing_text(qp),
 		.rel = qp->rel_ops ? qp->rel_ops->info.name : NULL,
 		.cc = qp->cc_ops ? qp->cc_ops->info.name : NULL,
 		.lb = qp->lb_ops ? qp->lb_ops->info.name : NULL,

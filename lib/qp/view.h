@@ -27,8 +27,9 @@ struct qp_view {
 	bool has_path;
 	struct ip_addr own_ip, peer_ip;
 	uint32_t dest_qpn;
-	uint32_t mtu; /**< bytes; 0 = not known before RTR */
-	const char *rel, *cc, *lb;
+	uint32_t mtu;        /**< bytes; 0 = not known before RTR */
+	const char *framing; /**< "rocev2", "weft" or "pending"; NULL = RC, not known before RTR */
+	const char *rel, *cc, *lb; /**< those of the NIC before RTR */
 
 	/* as requester; 0 before RTS */
 	uint32_t psn_una; /**< oldest not acknowledged */

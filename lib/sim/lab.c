@@ -246,7 +246,7 @@ lab_result(struct lab *lab)
 		lab->switch_results[i].ports = lab->switches[i].ports;
 	}
 	for (uint32_t i = 0; i < plan->nb_hosts; i++)
-		nic_engine_stats(lab->hosts[i].nic, lab->hosts[i].engine_stats);
+		nic_engine_stats(lab->hosts[i].nic, &lab->hosts[i].engine_sums);
 	sum_links(lab);
 	sum_workloads(lab);
 	lab->result = (struct result){
@@ -268,9 +268,8 @@ lab_result(struct lab *lab)
 		.series = lab->series,
 		.queues = &lab->queues,
 		.violation = lab->violation,
+		.engine_stats = lab->hosts[0].nic->engine_stats,
+		.nb_engine_stats = lab->hosts[0].nic->nb_engine_stats,
 	};
-	/* All hosts have the same engines. */
-	for (enum nic_engine e = 0; e < NIC_ENGINE_NB; e++)
-		lab->result.engine_stats[e] = nic_engine_stat_descs(lab->hosts[0].nic, e);
 	return &lab->result;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bind.h"
 #include "fault.h"
 #include "plan.h"
 #include "result.h"
@@ -38,10 +39,11 @@ extern const struct param_desc lab_host_param_descs[];
 
 /** Engines of all hosts, with parameters that live as long as the run. */
 struct lab_engines {
-	const struct reliability_ops *rel;
-	const struct cc_ops *cc;
-	const struct lb_ops *lb;
-	const void *rel_params, *cc_params, *lb_params;
+	enum framing_wish framing;
+	struct engine_set set;
+	struct engine_set_params params;
+	struct engine_set plain; /**< as of nic_conf */
+	struct engine_set_params plain_params;
 	const struct reliability_ops *rel_dgram; /**< "none", which has no parameters */
 };
 

@@ -90,13 +90,12 @@ create_host(struct lab *lab, uint32_t idx)
 		.window_pkts = params->window_pkts,
 		.payload_absent = !lab->conf.real_payload,
 		.seed = prng_splitmix(&seed),
-		.rel = engines->rel,
+		.bind = {.framing = engines->framing,
+	                 .set = engines->set,
+	                 .params = engines->params},
+		.plain = engines->plain,
+		.plain_params = engines->plain_params,
 		.rel_dgram = engines->rel_dgram,
-		.cc = engines->cc,
-		.lb = engines->lb,
-		.rel_params = engines->rel_params,
-		.cc_params = engines->cc_params,
-		.lb_params = engines->lb_params,
 		.driver = &driver,
 		.resolver = &h->resolver,
 		.pool = lab->pool,
@@ -115,7 +114,7 @@ create_host(struct lab *lab, uint32_t idx)
 		return -ENOMEM;
 	host_init(&h->host, h->nic);
 	h->result->nic = &h->nic->stats;
-	h->result->engines = h->engine_stats;
+	h->result->engines = &h->engine_sums;
 	net_set_node(&lab->net, idx, &h->host.node, true);
 	return 0;
 }

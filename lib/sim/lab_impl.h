@@ -124,7 +124,7 @@ struct lab_host {
 	uint32_t first_delivered,
 		last_delivered;     /* flows to tell of: by flow_links.next_delivered */
 	struct host_result *result; /* in lab.host_results */
-	uint64_t engine_stats[NIC_ENGINE_NB][NIC_ENGINE_STATS_MAX];
+	struct nic_engine_sums engine_sums;
 };
 
 struct lab_switch {

@@ -19,7 +19,7 @@
 /** What the laboratory counts of a host beside its NIC's own counters. */
 struct host_result {
 	const struct nic_stats *nic;
-	uint64_t (*engines)[NIC_ENGINE_STATS_MAX]; /**< [NIC_ENGINE_NB]: nic_engine_stats */
+	const struct nic_engine_sums *engines;
 	uint64_t tx_data_pkts;       /**< frames with payload, or that ask for some, sent */
 	uint64_t tx_data_bytes;      /**< their payload */
 	uint64_t rx_data_pkts;       /**< whole frames with payload that arrived at the NIC */
@@ -90,10 +90,12 @@ struct result {
 		*flows; /**< as they were handed out: in order of start but for a window */
 	uint32_t nb_workloads;
 	const struct workload_result *workloads;
-	const struct host_result *hosts;                     /**< plan->nb_hosts */
-	const struct stat_desc *engine_stats[NIC_ENGINE_NB]; /**< of their engines; NULL = none */
-	const struct switch_result *switches;                /**< plan->nb_switches */
-	const struct link_result (*links)[2];                /**< plan->nb_links, [0] from end[0] */
+	const struct host_result *hosts; /**< plan->nb_hosts */
+	const struct stat_desc *const
+		*engine_stats; /**< of hosts' engines, of which all have the same */
+	uint32_t nb_engine_stats;
+	const struct switch_result *switches; /**< plan->nb_switches */
+	const struct link_result (*links)[2]; /**< plan->nb_links, [0] from end[0] */
 	uint64_t sample_ps;
 	uint32_t nb_series;
 	const struct series *series;

@@ -27,8 +27,10 @@ run(enum plan_kind kind, uint32_t k, uint64_t bytes)
 	lab_rig_init(&r, kind, &topology);
 	r.conf.sample_ns = 10000;
 	r.conf.host.path_mtu_bytes = 1024;
-	lab_rig_set_engine(&r.conf.engines.cc->info, r.conf.engines.cc_params, "window", "150K");
-	lab_rig_set_engine(&r.conf.engines.cc->info, r.conf.engines.cc_params, "ack_every", "1");
+	lab_rig_set_engine(&r.conf.engines.set.cc->info, r.conf.engines.params.cc, "window",
+	                   "150K");
+	lab_rig_set_engine(&r.conf.engines.set.cc->info, r.conf.engines.params.cc, "ack_every",
+	                   "1");
 	w = lab_rig_workload(&r, "permutation", FLOW_WRITE);
 	snprintf(text, sizeof(text), "%lu", (unsigned long)bytes);
 	lab_rig_set(w, "bytes", text);

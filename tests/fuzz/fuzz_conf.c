@@ -48,7 +48,7 @@ check_conf(const struct conf *conf)
 		FUZZ_CHECK(nic->name[0] && !memchr(nic->name, '/', WEFT_NAME_LEN));
 		FUZZ_CHECK(memchr(nic->name, '\0', WEFT_NAME_LEN));
 		FUZZ_CHECK(nic->port.arg[0] && nic->nb_ips >= 1 && nic->nb_ips <= CONF_MAX_IPS);
-		FUZZ_CHECK(nic->bind.rel && nic->bind.cc && nic->bind.lb);
+		FUZZ_CHECK(nic->bind.set.rel && nic->bind.set.cc && nic->bind.set.lb);
 		FUZZ_CHECK(nic->num.mtu >= 576 && nic->num.mtu <= 9216 && nic->num.rate_bps > 0);
 		FUZZ_CHECK(!(nic->mac[0] & 1));
 	}

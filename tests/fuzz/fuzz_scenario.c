@@ -49,8 +49,9 @@ check_scenario(const struct scenario *s)
 	uint32_t mtu = c->host.path_mtu_bytes;
 
 	FUZZ_CHECK(c->plan == &s->plan && c->plan->nb_hosts >= 2 && c->plan->nb_links >= 1);
-	FUZZ_CHECK(c->engines.rel && c->engines.cc && c->engines.lb && c->engines.rel_dgram);
-	FUZZ_CHECK(c->engines.rel != c->engines.rel_dgram);
+	FUZZ_CHECK(c->engines.set.rel && c->engines.set.cc && c->engines.set.lb &&
+	           c->engines.rel_dgram);
+	FUZZ_CHECK(c->engines.set.rel != c->engines.rel_dgram);
 	FUZZ_CHECK(mtu >= 256 && mtu <= 4096 && (mtu & (mtu - 1)) == 0);
 	FUZZ_CHECK(c->first_psn <= 0xffffff || c->first_psn == LAB_PSN_RANDOM);
 	FUZZ_CHECK(c->nb_workloads >= 1 && c->nb_workloads <= SCENARIO_WORKLOADS_MAX);

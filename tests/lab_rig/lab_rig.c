@@ -50,14 +50,14 @@ lab_rig_init(struct lab_rig *r, enum plan_kind kind, const struct plan_params *t
 	r->conf.plan = &r->plan;
 	param_defaults(lab_host_param_descs, &r->conf.host);
 	*e = (struct lab_engines){
-		.rel = reliability_find("gbn"),
+		.framing = FRAMING_WISH_ROCEV2,
+		.set = {reliability_find("gbn"), cc_find("fixed"), lb_find("fixed", LB_HOST)},
 		.rel_dgram = reliability_find("none"),
-		.cc = cc_find("fixed"),
-		.lb = lb_find("fixed", LB_HOST),
 	};
-	e->rel_params = defaults(&e->rel->info);
-	e->cc_params = defaults(&e->cc->info);
-	e->lb_params = defaults(&e->lb->info);
+	e->plain = e->set;
+	e->params.rel = e->plain_params.rel = defaults(&e->set.rel->info);
+	e->params.cc = e->plain_params.cc = defaults(&e->set.cc->info);
+	e->params.lb = e->plain_params.lb = defaults(&e->set.lb->info);
 	switch_conf_default(&r->conf.sw);
 	r->conf.sw.lb = lb_find("ecmp", LB_SWITCH);
 	r->conf.sw.lb_params = defaults(&r->conf.sw.lb->info);
@@ -136,9 +136,9 @@ lab_rig_fini(struct lab_rig *r)
 	struct lab_engines *e = &r->conf.engines;
 
 	lab_destroy(r->lab);
-	free((void *)e->rel_params);
-	free((void *)e->cc_params);
-	free((void *)e->lb_params);
+	free((void *)e->plain_params.rel);
+	free((void *)e->plain_params.cc);
+	free((void *)e->plain_params.lb);
 	free((void *)r->conf.sw.lb_params);
 	for (uint32_t i = 0; i < r->conf.nb_workloads; i++)
 		free(r->workloads[i].own_params);

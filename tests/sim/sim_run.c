@@ -95,14 +95,15 @@ sim_run_link(const struct sim_run *r, const char *from, const char *to)
 }
 
 uint64_t
-sim_run_engine_stat(const struct sim_run *r, uint32_t host, enum nic_engine engine,
-                    const char *name)
+sim_run_engine_stat(const struct sim_run *r, uint32_t host, const char *name)
 {
-	const struct stat_desc *desc = r->result->engine_stats[engine];
+	for (uint32_t e = 0; e < r->result->nb_engine_stats; e++) {
+		const struct stat_desc *desc = r->result->engine_stats[e];
 
-	for (uint32_t i = 0; desc && desc[i].name; i++)
-		if (strcmp(desc[i].name, name) == 0)
-			return r->result->hosts[host].engines[engine][i];
+		for (uint32_t i = 0; desc[i].name; i++)
+			if (strcmp(desc[i].name, name) == 0)
+				return r->result->hosts[host].engines->engine[e][i];
+	}
 	cr_assert(false, "no counter %s", name);
 	return 0;
 }

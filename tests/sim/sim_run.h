@@ -27,8 +27,7 @@ void sim_run_end(struct sim_run *r);
 uint32_t sim_run_link(const struct sim_run *r, const char *from, const char *to);
 
 /** A counter of an engine by its name, of one host. */
-uint64_t sim_run_engine_stat(const struct sim_run *r, uint32_t host, enum nic_engine engine,
-                             const char *name);
+uint64_t sim_run_engine_stat(const struct sim_run *r, uint32_t host, const char *name);
 
 /** Full counts are wanted. */
 bool sim_run_is_long(void);

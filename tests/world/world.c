@@ -77,9 +77,9 @@ set_u64(const struct engine_info *info, void *params, const char *name, uint64_t
 static void
 free_params(const struct nic *nic)
 {
-	free((void *)nic->conf.rel_params);
-	free((void *)nic->conf.cc_params);
-	free((void *)nic->conf.lb_params);
+	free((void *)nic->conf.bind.params.rel);
+	free((void *)nic->conf.bind.params.cc);
+	free((void *)nic->conf.bind.params.lb);
 }
 
 static void
@@ -104,21 +104,22 @@ open_nic(struct world *w, int side)
 		.base_rtt_ns = 10000,
 		.window_pkts = w->conf.window_pkts,
 		.seed = 1234 + (uint64_t)side,
-		.rel = w->conf.rel ? w->conf.rel : reliability_find("gbn"),
+		.bind.set = {w->conf.rel ? w->conf.rel : reliability_find("gbn"), cc_find("fixed"),
+	                     lb_find("fixed", LB_HOST)},
 		.rel_dgram = reliability_find("none"),
-		.cc = cc_find("fixed"),
-		.lb = lb_find("fixed", LB_HOST),
 		.driver = &driver,
 		.owner = &w->nic[side],
 		.pool = w->pool,
 	};
-	void *cc_params = defaults(&conf.cc->info);
+	void *cc_params = defaults(&conf.bind.set.cc->info);
 
 	if (w->conf.rate_bps)
-		set_u64(&conf.cc->info, cc_params, "rate", w->conf.rate_bps);
-	conf.rel_params = defaults(&conf.rel->info);
-	conf.cc_params = cc_params;
-	conf.lb_params = defaults(&conf.lb->info);
+		set_u64(&conf.bind.set.cc->info, cc_params, "rate", w->conf.rate_bps);
+	conf.bind.params.rel = defaults(&conf.bind.set.rel->info);
+	conf.bind.params.cc = cc_params;
+	conf.bind.params.lb = defaults(&conf.bind.set.lb->info);
+	conf.plain = conf.bind.set;
+	conf.plain_params = conf.bind.params;
 	w->nic[side] = nic_create(&conf, w->now_ns);
 	assert(w->nic[side]);
 }

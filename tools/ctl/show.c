@@ -87,10 +87,10 @@ show_nic(const json_t *nic)
 			printf(" VLAN %" JSON_INTEGER_FORMAT, number(gid, "vlan"));
 		printf("\n");
 	}
-	printf("%-12s         %s, %s, %s; %" JSON_INTEGER_FORMAT " QPs, %" JSON_INTEGER_FORMAT
+	printf("%-12s         %s, %s, %s, %s; %" JSON_INTEGER_FORMAT " QPs, %" JSON_INTEGER_FORMAT
 	       " keys\n",
-	       "", text(nic, "reliability"), text(nic, "cc"), text(nic, "lb"), number(nic, "qps"),
-	       number(nic, "keys"));
+	       "", text(nic, "framing"), text(nic, "reliability"), text(nic, "cc"), text(nic, "lb"),
+	       number(nic, "qps"), number(nic, "keys"));
 }
 
 void
@@ -150,8 +150,9 @@ show_qp_row(const json_t *qp)
 	peer_text(qp, peer, sizeof(peer));
 	snprintf(engines, sizeof(engines), "%s/%s/%s", text(qp, "reliability"), text(qp, "cc"),
 	         text(qp, "lb"));
-	printf("%-12s 0x%06x %-4s %-5s %-24s %-16s", text(qp, "nic"),
-	       (unsigned int)number(qp, "qpn"), text(qp, "type"), text(qp, "state"), peer, engines);
+	printf("%-12s 0x%06x %-4s %-5s %-24s %-7s %-16s", text(qp, "nic"),
+	       (unsigned int)number(qp, "qpn"), text(qp, "type"), text(qp, "state"), peer,
+	       json_is_string(json_object_get(qp, "framing")) ? text(qp, "framing") : "-", engines);
 	for (const char *const *key =
 	             (const char *const[]){"psn_una", "psn_next", "psn_expected",
 	                                   "inflight_packets", "sends_posted", "retransmits",
@@ -171,9 +172,11 @@ show_qps(const json_t *line, bool is_first, bool all)
 
 	(void)all;
 	if (is_first)
-		printf("%-12s %-8s %-4s %-5s %-24s %-16s %8s %8s %8s %8s %8s %8s %8s %8s %8s\n",
-		       "NIC", "QPN", "TYPE", "STATE", "PEER/QPN", "ENGINES", "UNA", "NEXT",
-		       "EXPECTED", "INFLIGHT", "POSTED", "RETRANS", "TIMEOUTS", "RNR", "PID");
+		printf("%-12s %-8s %-4s %-5s %-24s %-7s %-16s %8s %8s %8s %8s %8s %8s %8s %8s "
+		       "%8s\n",
+		       "NIC", "QPN", "TYPE", "STATE", "PEER/QPN", "FRAMING", "ENGINES", "UNA",
+		       "NEXT", "EXPECTED", "INFLIGHT", "POSTED", "RETRANS", "TIMEOUTS", "RNR",
+		       "PID");
 	json_array_foreach(json_object_get(line, "qps"), i, qp) show_qp_row(qp);
 }
 

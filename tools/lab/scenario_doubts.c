@@ -161,7 +161,7 @@ tell_order(struct conf_reader *r)
 {
 	const struct conf *c = r->conf;
 
-	if (scenario_has_one_path(&c->s->plan) || c->engines.rel != reliability_find("gbn") ||
+	if (scenario_has_one_path(&c->s->plan) || c->engines.set.rel != reliability_find("gbn") ||
 	    !conf_lb_mixes(c->sw.lb, c->sw.lb_params))
 		return;
 	conf_warning(r, c->switch_lb_line,

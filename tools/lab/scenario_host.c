@@ -9,12 +9,13 @@
 #define MEMBER(name) offsetof(struct conf, name)
 
 static const struct conf_key host_keys[] = {
-	{"framing", conf_read_framing},
-	{"reliability", conf_read_engine, MEMBER(engines.rel), CONF_ENGINE_REL,
+	{"framing", conf_read_framing, MEMBER(engines.framing),
+         .line_offset = MEMBER(framing_line)},
+	{"reliability", conf_read_engine, MEMBER(engines.set.rel), CONF_ENGINE_REL,
          .line_offset = MEMBER(rel_line)},
-	{"cc", conf_read_engine, MEMBER(engines.cc), CONF_ENGINE_CC,
+	{"cc", conf_read_engine, MEMBER(engines.set.cc), CONF_ENGINE_CC,
          .line_offset = MEMBER(cc_line)},
-	{"lb", conf_read_engine, MEMBER(engines.lb), CONF_ENGINE_HOST_LB,
+	{"lb", conf_read_engine, MEMBER(engines.set.lb), CONF_ENGINE_HOST_LB,
          .line_offset = MEMBER(lb_line)},
 	{NULL},
 };
@@ -37,9 +38,8 @@ scenario_host_defaults(struct conf *c)
 	struct lab_engines *e = &c->engines;
 
 	param_defaults(lab_host_param_descs, &c->s->conf.host);
-	e->rel = reliability_find("gbn");
-	e->cc = cc_find("fixed");
-	e->lb = lb_find("fixed", LB_HOST);
+	e->framing = FRAMING_WISH_DEFAULT;
+	e->set = e->plain = conf_plain_set();
 	e->rel_dgram = reliability_find("none");
 }
 
@@ -75,22 +75,23 @@ static const struct {
 static uint32_t
 line_of(const struct conf *c, uint32_t traits)
 {
-	const struct lab_engines *e = &c->engines;
+	const struct engine_set *set = &c->engines.set;
 	const struct {
 		const struct engine_info *info;
 		uint32_t line;
 	} rows[] = {
-		{&e->rel->info, c->rel_line},
-		{&e->cc->info, c->cc_line},
-		{&e->lb->info, c->lb_line},
+		{&set->rel->info, c->rel_line},
+		{&set->cc->info, c->cc_line},
+		{&set->lb->info, c->lb_line},
 	};
-	const uint32_t given =
-		traits | e->rel->info.offers | e->cc->info.offers | e->lb->info.offers;
+	const uint32_t framing = c->engines.framing == FRAMING_WISH_ROCEV2 ? 0 : TRAIT_WEFT;
+	const uint32_t given = traits | framing | set->rel->info.offers | set->cc->info.offers |
+	                       set->lb->info.offers;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].line && (rows[i].info->needs & ~given))
 			return rows[i].line;
-	return c->host_line;
+	return c->framing_line ? c->framing_line : c->host_line;
 }
 
 static void
@@ -98,19 +99,19 @@ check_engines(struct conf_reader *r, uint32_t traits)
 {
 	const struct conf *c = r->conf;
 	const struct lab_engines *e = &c->engines;
-	const struct engine_set set = {e->rel, e->cc, e->lb};
+	const struct engine_set *set = &e->set;
 	const uint32_t missing =
-		(e->rel->info.needs | e->cc->info.needs | e->lb->info.needs) & ~traits;
+		(set->rel->info.needs | set->cc->info.needs | set->lb->info.needs) & ~traits;
 	const char *remedy = NULL;
-	char why[256];
+	char why[512];
 
-	if (e->rel == e->rel_dgram) {
+	if (set->rel == e->rel_dgram) {
 		conf_error(r, c->rel_line,
 		           "[host] reliability = %s is that of UC and UD; RC needs another",
-		           e->rel->info.name);
+		           set->rel->info.name);
 		return;
 	}
-	if (engine_set_check(&set, FRAMING_ROCEV2, traits, why, sizeof(why)) == 0)
+	if (engine_set_check_wish(set, e->framing, &e->plain, traits, why, sizeof(why)) == 0)
 		return;
 	for (size_t i = 0; i < sizeof(remedies) / sizeof(remedies[0]) && !remedy; i++)
 		if (remedies[i].trait & missing)
@@ -132,7 +133,6 @@ scenario_host_finish(struct conf_reader *r)
 	if (c->has_plan)
 		check_engines(r, scenario_traits(s));
 	*e = c->engines;
-	e->rel_params = conf_engine_params(s->engines, s->nb_engines, &e->rel->info);
-	e->cc_params = conf_engine_params(s->engines, s->nb_engines, &e->cc->info);
-	e->lb_params = conf_engine_params(s->engines, s->nb_engines, &e->lb->info);
+	e->params = conf_set_params(s->engines, s->nb_engines, &e->set);
+	e->plain_params = conf_set_params(s->engines, s->nb_engines, &e->plain);
 }

@@ -34,7 +34,7 @@ struct conf {
 	/* lines of sections and keys; 0 = not said */
 	uint32_t lab_line, topology_line, host_line, switch_line, port_line;
 	uint32_t queue_lines[QUEUES_NB];
-	uint32_t kind_line, rel_line, cc_line, lb_line, switch_lb_line;
+	uint32_t kind_line, framing_line, rel_line, cc_line, lb_line, switch_lb_line;
 	uint32_t trim_line, lossless_line, int_line;
 	uint32_t probe_lines[SCENARIO_PROBES_MAX];
 	enum plan_kind kind;

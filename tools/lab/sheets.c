@@ -127,13 +127,11 @@ fill_host(const struct result *r, uint64_t i, struct row *row)
 	put_count(row, "qps", h->nb_qps);
 	put_count(row, "qps_failed", h->nb_failed_qps);
 	put_stats(row, nic_stat_descs, h->nic);
-	for (uint32_t e = 0; e < NIC_ENGINE_NB; e++) {
+	for (uint32_t e = 0; e < r->nb_engine_stats; e++) {
 		uint32_t nb = 0;
 
-		/* RC and UD may have the same engine, and a column one name. */
 		STAT_FOREACH (d, r->engine_stats[e])
-			put(row, e == NIC_ENGINE_REL_DGRAM ? "dgram_" : "", d->name,
-			    value_count(h->engines[e][nb++]));
+			put_count(row, d->name, h->engines->engine[e][nb++]);
 	}
 }
 

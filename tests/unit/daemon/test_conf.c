@@ -84,13 +84,6 @@ Test(conf, mistakes_are_told_with_file_line_and_the_nearest_word)
 	         "t.conf:10: the section is written [peer PREFIX]\n"},
 		{TWO_NICS "[peer 10.0.0.0/8]\n[peer 10.0.0.0/8]\n",
 	         "t.conf:11: section [peer 10.0.0.0/8] began at line 10 already\n"},
-		{TWO_NICS "[peer 10.0.0.0/8]\nfabric = ecn\n",
-	         "t.conf:10: [peer]: its fabric differs from that of [nic n0]; rocev2 has one for "
-	         "all "
-	         "peers\n"
-	         "t.conf:10: [peer]: its fabric differs from that of [nic n1]; rocev2 has one for "
-	         "all "
-	         "peers\n"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -176,7 +169,10 @@ Test(conf, mistakes_of_a_nic)
 		{"mac = 2:0:0:0:0:1", "mac '2:0:0:0:0:1' is not of the form 02:00:0a:4d:00:01"},
 		{"mac = 02:00:00:00:00:g1",
 	         "mac '02:00:00:00:00:g1' is not of the form 02:00:0a:4d:00:01"},
-		{"framing = weft", "framing 'weft': only rocev2 is known"},
+		{"framing = weft", NULL},
+		{"framing = auto", NULL},
+		{"framing = rocev2", NULL},
+		{"framing = roce", "framing 'roce' is none of auto, weft and rocev2"},
 		{"reliability = gb", "unknown reliability engine 'gb' (known: gbn)"},
 		{"reliability = gbn", NULL},
 		{"reliability = none",
@@ -647,9 +643,10 @@ Test(conf, what_is_not_said_has_its_default)
 	cr_expect(nic->pfc);
 	cr_expect_eq(nic->num.pfc_watchdog_ns, 100000000);
 	cr_expect_not(nic->has_fault);
-	cr_expect_str_eq(nic->bind.rel->info.name, "gbn");
-	cr_expect_str_eq(nic->bind.cc->info.name, "fixed");
-	cr_expect_str_eq(nic->bind.lb->info.name, "fixed");
+	cr_expect_eq(nic->bind.framing, FRAMING_WISH_DEFAULT);
+	cr_expect_str_eq(nic->bind.set.rel->info.name, "gbn");
+	cr_expect_str_eq(nic->bind.set.cc->info.name, "fixed");
+	cr_expect_str_eq(nic->bind.set.lb->info.name, "fixed");
 	cr_expect_eq(nic->bind.fabric, TRAITS_FABRIC);
 	conf_free(conf);
 }
@@ -686,7 +683,7 @@ Test(conf, faults_and_engine_parameters_are_read)
 	cr_expect_eq(nic->num.pfc_watchdog_ns, 0);
 	cr_expect(conf->nics[1].pfc);
 	cr_expect_not(conf->nics[1].has_fault, "nothing is held back");
-	memcpy(&renak, conf_params(conf, &nic->bind.rel->info), sizeof(renak));
+	memcpy(&renak, conf_params(conf, &nic->bind.set.rel->info), sizeof(renak));
 	cr_expect_eq(renak, 4000);
 	conf_free(conf);
 }
@@ -779,31 +776,6 @@ Test(conf, mistakes_of_a_port_section)
 		conf_free(conf);
 		free(errors);
 	}
-}
-
-Test(conf, the_longest_prefix_of_a_peer_wins)
-{
-	static const char text[] = TWO_NICS "[peer 0.0.0.0/0]\n[peer 10.77.0.0/16]\ncc = fixed\n"
-					    "[peer 10.77.1.2]\n[peer fd00::/9]\n";
-	static const struct {
-		uint8_t ip[16];
-		uint32_t line; /* 0 = none */
-	} rows[] = {
-		{{[10] = 0xff, 0xff, 192, 168, 0, 1}, 10}, {{[10] = 0xff, 0xff, 10, 77, 9, 9}, 11},
-		{{[10] = 0xff, 0xff, 10, 77, 1, 2}, 13},   {{[0] = 0xfd, 0x7f, [15] = 1}, 14},
-		{{[0] = 0xfd, 0x80, [15] = 1}, 0},
-	};
-	struct conf *conf = read_good(text);
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct ip_addr ip;
-		const struct conf_peer *peer;
-
-		memcpy(ip.b, rows[i].ip, 16);
-		peer = conf_peer_find(conf, &ip);
-		cr_expect_eq(peer ? peer->line : 0, rows[i].line, "row %zu", i);
-	}
-	conf_free(conf);
 }
 
 Test(conf, the_shipped_files_are_good_and_say_the_defaults)

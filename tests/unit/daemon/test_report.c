@@ -29,9 +29,7 @@ setup(void)
 		strcpy(conf.nics[i].name, w.nic[i]->conf.name);
 		strcpy(conf.nics[i].port.arg, "r");
 		nodes.host_ports[i] = w.port[i];
-		conf.nics[i].bind.rel = w.nic[i]->conf.rel;
-		conf.nics[i].bind.cc = w.nic[i]->conf.cc;
-		conf.nics[i].bind.lb = w.nic[i]->conf.lb;
+		conf.nics[i].bind.set = w.nic[i]->conf.bind.set;
 	}
 	nodes.nb_nics = conf.nb_nics = 2;
 	cr_assert_eq(worker_start(nodes.worker), 0);
@@ -72,6 +70,7 @@ Test(report, nodes_have_the_addresses_of_their_nics)
 	cr_assert_eq(json_array_size(all), 2);
 	cr_expect_str_eq(text(nic, "name"), "side0");
 	cr_expect_str_eq(text(nic, "kind"), "nic");
+	cr_expect_str_eq(text(nic, "framing"), "rocev2");
 	cr_expect_str_eq(text(nic, "reliability"), "gbn");
 	cr_expect_eq(number(nic, "qps"), 0);
 	cr_expect_eq(number(nic, "keys"), 0);

@@ -161,7 +161,7 @@ Test(tune, what_is_wrong_is_told_and_changes_nothing)
 		{"flowlet", "gap", "5us", -EOPNOTSUPP, "gap of switches is read when they start"},
 		{"flowlet", "gab", "5us", -ENOENT, "nearest: 'gap'"},
 	};
-	const void *params = w.nic[0]->conf.rel_params;
+	const void *params = w.nic[0]->conf.bind.params.rel;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		int err = set(rows[i].target, rows[i].key, rows[i].text);
@@ -169,7 +169,7 @@ Test(tune, what_is_wrong_is_told_and_changes_nothing)
 		cr_expect_eq(err, rows[i].err, "row %zu: %d, %s", i, err, answer);
 		cr_expect(strstr(answer, rows[i].say), "row %zu: %s", i, answer);
 	}
-	cr_expect_eq(w.nic[0]->conf.rel_params, params);
+	cr_expect_eq(w.nic[0]->conf.bind.params.rel, params);
 	cr_expect_eq(tune.nb_kept, 0);
 	cr_expect_not(port_is_fault(nodes.switch_ports[0][1]));
 }

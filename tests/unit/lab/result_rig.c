@@ -12,8 +12,9 @@
 
 #define US UINT64_C(1000000) /* ps */
 
-static const struct stat_desc engine_stats[] = {
-	{"gbn_rewinds", 0}, {"gbn_naks_ignored", 8}, {NULL}};
+static const struct stat_desc gbn_stats[] = {{"gbn_rewinds", 0}, {"gbn_naks_ignored", 8}, {NULL}};
+static const struct stat_desc cc_stats[] = {{"cc_cuts", 0}, {NULL}};
+static const struct stat_desc *const engine_stats[] = {gbn_stats, cc_stats};
 
 static void
 make_plan(struct plan *plan)
@@ -92,11 +93,11 @@ make_hosts(struct rig *rig)
 		rig->nics[h].drop[DROP_GAP] = 5;
 		rig->nics[h].bad[WIRE_BAD_SHORT] = 1;
 		rig->nics[h].pfc.duration_us[3] = 7;
-		rig->engines[h][NIC_ENGINE_REL][0] = 11 + h;
-		rig->engines[h][NIC_ENGINE_REL_DGRAM][1] = 22;
+		rig->engines[h].engine[0][0] = 11 + h;
+		rig->engines[h].engine[1][0] = 22;
 		rig->hosts[h] = (struct host_result){
 			.nic = &rig->nics[h],
-			.engines = rig->engines[h],
+			.engines = &rig->engines[h],
 			.tx_data_pkts = 1000,
 			.delivered_bytes = delivered[h],
 			.retransmitted_pkts = 30,
@@ -177,8 +178,8 @@ rig_create(void)
 		.nb_workloads = 2,
 		.workloads = rig->workloads,
 		.hosts = rig->hosts,
-		.engine_stats =
-			{[NIC_ENGINE_REL] = engine_stats, [NIC_ENGINE_REL_DGRAM] = engine_stats},
+		.engine_stats = engine_stats,
+		.nb_engine_stats = 2,
 		.switches = rig->switches,
 		.links = (const struct link_result(*)[2])rig->links,
 		.sample_ps = 10 * US,

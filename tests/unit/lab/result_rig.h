@@ -21,7 +21,7 @@ struct rig {
 	struct flow flows[RIG_FLOWS];
 	struct workload_result workloads[2];
 	struct nic_stats nics[RIG_HOSTS];
-	uint64_t engines[RIG_HOSTS][NIC_ENGINE_NB][NIC_ENGINE_STATS_MAX];
+	struct nic_engine_sums engines[RIG_HOSTS];
 	struct host_result hosts[RIG_HOSTS];
 	struct switch_port_stats port_stats[RIG_HOSTS];
 	const struct switch_port_stats *ports[RIG_HOSTS];

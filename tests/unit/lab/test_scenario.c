@@ -34,8 +34,10 @@ Test(scenario, mistakes_are_told_with_line_and_what_would_do)
 		{LONG "[host]\nreliability = none\n",
 	         "t.scenario:4: [host] reliability = none is that of UC and UD; RC needs "
 	         "another\n"},
-		{LONG "[host]\nframing = weft\n",
-	         "t.scenario:4: framing 'weft': only rocev2 is known\n"},
+		{LONG "[host]\nframing = wefd\n",
+	         "t.scenario:4: framing 'wefd' is none of auto, weft and rocev2\n"},
+		{LONG "[host]\nframing = weft\n", ""},
+		{LONG "[host]\nframing = auto\n", ""},
 		{LONG "[host]\npath_mtu = 1500\n",
 	         "t.scenario:4: [host] path_mtu = 1500: 256, 512, 1024, 2048 or 4096, please\n"},
 		{LONG "[host]\nmtu = 1500\npath_mtu = 4096\n",
@@ -70,11 +72,11 @@ Test(scenario, every_key_has_a_default)
 	cr_expect_eq(c->host.window_pkts, 256);
 	cr_expect_eq(c->host.retry_cnt, 7);
 	cr_expect(c->host.obeys_pfc);
-	cr_expect_eq(c->engines.rel, reliability_find("gbn"));
-	cr_expect_eq(c->engines.cc, cc_find("fixed"));
-	cr_expect_eq(c->engines.lb, lb_find("fixed", LB_HOST));
+	cr_expect_eq(c->engines.set.rel, reliability_find("gbn"));
+	cr_expect_eq(c->engines.set.cc, cc_find("fixed"));
+	cr_expect_eq(c->engines.set.lb, lb_find("fixed", LB_HOST));
 	cr_expect_eq(c->engines.rel_dgram, reliability_find("none"));
-	cr_expect_not_null(c->engines.rel_params);
+	cr_expect_not_null(c->engines.params.rel);
 	cr_expect_eq(c->sw.lb, lb_find("ecmp", LB_SWITCH));
 	cr_expect_eq(c->sw.params.buffer_bytes, 16 << 20);
 	cr_expect_eq(c->sw.trim_queue, QUEUE_NONE);
@@ -111,7 +113,7 @@ Test(scenario, keys_are_what_the_run_has)
 	cr_expect_eq(c->plan->links[4].rate_bps, 400000000000);
 	cr_expect_eq(c->host.path_mtu_bytes, 4096);
 	cr_expect_not(c->host.obeys_pfc);
-	cr_expect_eq(*(const uint64_t *)c->engines.rel_params, 9000);
+	cr_expect_eq(*(const uint64_t *)c->engines.params.rel, 9000);
 	scenario_free(s);
 }
 
@@ -134,7 +136,7 @@ Test(scenario, a_key_of_the_command_line_stands_in_place_of_the_files)
 	cr_expect_str_empty(errors);
 	cr_expect_eq(s->conf.seed, 9);
 	cr_expect_eq(s->conf.plan->nb_hosts, 4);
-	cr_expect_eq(*(const uint64_t *)s->conf.engines.rel_params, 4000);
+	cr_expect_eq(*(const uint64_t *)s->conf.engines.params.rel, 4000);
 	cr_expect_eq(s->conf.sw.queues[2].kmax_bytes, 10240);
 	cr_assert_eq(s->conf.nb_probes, 1);
 	cr_expect_str_eq(s->conf.probes[0], "drops");

@@ -6,18 +6,21 @@
 
 /* Counters of engines lie in the states of QPs, which come and go. */
 
-/* A counter of the reliability engine of RC. */
+/* A counter of an engine. */
 static uint64_t
 counter(const struct nic *nic, const char *name)
 {
-	uint64_t sums[NIC_ENGINE_NB][NIC_ENGINE_STATS_MAX];
-	uint32_t i = 0;
+	struct nic_engine_sums sums;
 
-	nic_engine_stats(nic, sums);
-	STAT_FOREACH (d, nic_engine_stat_descs(nic, NIC_ENGINE_REL)) {
-		if (strcmp(d->name, name) == 0)
-			return sums[NIC_ENGINE_REL][i];
-		i++;
+	nic_engine_stats(nic, &sums);
+	for (uint32_t e = 0; e < nic->nb_engine_stats; e++) {
+		uint32_t i = 0;
+
+		STAT_FOREACH (d, nic->engine_stats[e]) {
+			if (strcmp(d->name, name) == 0)
+				return sums.engine[e][i];
+			i++;
+		}
 	}
 	cr_assert_fail("no counter %s", name);
 	return 0;

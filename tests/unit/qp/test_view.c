@@ -73,6 +73,7 @@ Test(view, psns_and_work_in_flight_follow_the_transfer)
 	attr = app_attr(&a, &b);
 	qp_view(a.qp, &v);
 	cr_expect_str_eq(qp_state_text(v.state), "RTS");
+	cr_expect_str_eq(v.framing, "rocev2");
 	cr_expect_str_eq(v.rel, "gbn");
 	cr_expect_str_eq(v.cc, "fixed");
 	cr_expect(v.has_path);

@@ -41,9 +41,8 @@ static void
 use_bad(struct lab_rig *r, enum bad_gbn bad)
 {
 	bad_gbn = bad;
-	free((void *)r->conf.engines.rel_params);
-	r->conf.engines.rel_params = NULL;
-	r->conf.engines.rel = &bad_gbn_ops;
+	r->conf.engines.params.rel = NULL;
+	r->conf.engines.set.rel = &bad_gbn_ops;
 }
 
 /* Of frames from the first host. */
