@@ -181,7 +181,7 @@ path_plan(struct qp *qp, const struct wire_pkt *w, uint16_t sport, uint8_t ecn)
 	}
 	assert(b->nb_spare);
 	p = b->spare[b->nb_spare - 1];
-	assert(p->room >= WIRE_HDR_MAX + (b->payload_absent ? 0 : w->payload_len + 3 + ICRC_LEN));
+	assert(p->room >= WIRE_HDR_MAX);
 	o->pkt = p;
 	o->qp = qp;
 	o->payload_len = w->payload_len;
@@ -190,6 +190,7 @@ path_plan(struct qp *qp, const struct wire_pkt *w, uint16_t sport, uint8_t ecn)
 	o->psn = w->psn;
 	o->hdr_len =
 		wire_build(p->data, &qp->path, w, sport, ecn, b->payload_absent ? NULL : &o->crc);
+	assert(p->room >= o->hdr_len + (b->payload_absent ? 0 : w->payload_len + 3 + ICRC_LEN));
 	o->payload = p->data + o->hdr_len;
 	if (!may_leave(qp, o))
 		return NULL;
