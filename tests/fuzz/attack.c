@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "be.h"
+#include "trim.h"
+#include "weft_random.h"
 
 #define L3_OFF 14u
 
@@ -255,6 +257,33 @@ make_roce(struct attack *a, struct script *s, int side, int type, bool disguised
 	return build(&addr, &w, seed, 2 + (seed & 1), frame);
 }
 
+/* Of the weft framing: any opcode with any options, one in four with a placement that can't be. */
+static uint32_t
+make_weft(struct attack *a, struct script *s, int side, int type, uint8_t *frame)
+{
+	const struct qp *qp = a->crowd->end[side].qp[type].qp;
+	struct wire_addr addr = addr_of(a->crowd, side);
+	struct wire_pkt w;
+	struct prng rng;
+	uint32_t len;
+
+	prng_seed(&rng, script_take(s, 4));
+	weft_random(&rng, weft_random_opcode(&rng), &w);
+	w.pkey = PKEY_DEFAULT;
+	w.dest_qpn = qp->qpn;
+	if (script_below(s, 4) == 0) {
+		w.weft.offset ^= (uint32_t)script_take(s, 1);
+		w.weft.msg_len ^= (uint32_t)script_take(s, 1);
+		w.dma_len ^= (uint32_t)script_take(s, 1);
+	}
+	len = weft_frame(frame, &w, &addr, 0xc000, 2);
+	if (!wire_may_trim(frame, len, L3_OFF, a->crowd->w.conf.ipv6))
+		return len;
+	len = wire_trim(frame, L3_OFF, a->crowd->w.conf.ipv6);
+	frame[len - 1] ^= (uint8_t)script_below(s, 2); /* under its checksum */
+	return len;
+}
+
 /* Neighbours that nobody asked for, questions, claims of our own address; never of a peer's. */
 static uint32_t
 make_arp(const struct crowd *c, struct script *s, int side, uint8_t *frame)
@@ -367,6 +396,8 @@ attack_make(struct attack *a, struct script *s, int side, int type, uint8_t *fra
 	case 4:
 		return script_below(s, 2) ? make_arp(a->crowd, s, side, frame)
 		                          : make_noise(s, frame);
+	case 5:
+		return make_weft(a, s, side, type, frame);
 	default:
 		return make_roce(a, s, side, type, false, frame);
 	}

@@ -260,10 +260,10 @@ nb_reasons_missing(void)
 		if (!is_reason)
 			continue;
 		printf("%-22s %12llu\n", d->name, (unsigned long long)*n);
-		/* Of what goes out, not of what comes; and of a framing that no QP speaks yet. */
+		/* Of what goes out, not of what comes; and of QPs of the weft framing. */
 		nb += !*n && n != &sums.drop[DROP_NO_NEIGH] && n != &sums.drop[DROP_LINK] &&
-		      n != &sums.drop[DROP_MTU] && n != &sums.bad[WIRE_BAD_FIELD] &&
-		      n != &sums.bad[WIRE_BAD_SUM];
+		      n != &sums.drop[DROP_MTU] && n != &sums.drop[DROP_PARTS] &&
+		      n != &sums.drop[DROP_MESSAGE];
 	}
 	return nb;
 }
