@@ -23,7 +23,7 @@ outstanding(const struct qp *qp)
  * them has had its time too. The engines repeat; the host gives up.
  */
 static bool
-is_silent(const struct qp *qp, uint64_t now_ns)
+is_silent(struct qp *qp, uint64_t now_ns)
 {
 	uint64_t timeout_ns = qp->rel_qp.ack_timeout_ns;
 	/* A weft QP may answer before the application has said. */

@@ -166,6 +166,8 @@ flush_sends(struct qp *qp)
 		if (idx == qp->sq_open) {
 			shm_copy(&wqe, wq_slot(&qp->sq, idx), sizeof(wqe));
 			qp->sq_open++;
+			status = qp->error.send_status;
+			qp->error.send_status = 0;
 		} else {
 			at = &wr_at(qp, idx)->wqe;
 			status = wr_at(qp, idx)->status;
@@ -215,12 +217,18 @@ flush_recvs(struct qp *qp)
 		wr_complete_later(qp);
 }
 
-/* A failed QP's oldest send, if one was begun, and its receive in hand tell why. */
+/*
+ * A failed QP's oldest send, if one was begun, and its receive in hand tell why. What was repeated
+ * in vain can be a response, or a request that its own response has completed: then the oldest that
+ * waits tells.
+ */
 static void
 blame(struct qp *qp, uint8_t send_status, uint8_t recv_status)
 {
 	if (send_status && qp->sq.head != qp->sq_open)
 		wr_at(qp, qp->sq.head)->status = send_status;
+	else if (send_status == SHM_WC_RETRY_EXC_ERR && wq_posted(&qp->sq, qp->sq.head))
+		qp->error.send_status = send_status;
 	if (qp->recv)
 		qp->recv->status = recv_status;
 }

@@ -262,6 +262,7 @@ struct qp {
 		uint32_t down_s;       /**< how long the NIC's link had been down */
 		uint8_t why;           /**< enum qp_reason */
 		uint8_t peer_syndrome; /**< what the peer last said */
+		uint8_t send_status;   /**< of the oldest send, which was not begun; 0 = flushed */
 		bool peer_spoke;
 	} error;
 

@@ -174,6 +174,16 @@ fill_blocks(const struct qp *qp, uint64_t cum, const struct resp *r, struct wire
 	}
 }
 
+/* The QP has ended. What it refused was done with, and never delivered: it must not complete. */
+static void
+fill_fatal(const struct weft_in *in, const struct resp *r, struct wire_pkt *w)
+{
+	w->msn = r->msn;
+	w->weft.has_rnr = in->fault_refuses;
+	w->weft.rnr_ssn = in->fault_rnr_ssn;
+	w->weft.rnr_msn = in->fault_rnr_msn;
+}
+
 /* The oldest that has a syndrome of its own, else a plain one. */
 static struct resp
 next(struct qp *qp)
@@ -221,7 +231,7 @@ weft_ack_tx(struct qp *qp)
 	};
 
 	if (is_fatal(r.syndrome))
-		w.msn = r.msn;
+		fill_fatal(in, &r, &w);
 	else
 		fill_blocks(qp, cum, &r, &w.weft);
 	path_plan(qp, &w, r.sport ? r.sport : path_sport(qp), ECN_NOT_ECT);
@@ -378,7 +388,7 @@ weft_ack_rx(struct qp *qp, const struct wire_pkt *w, uint64_t now_ns)
 	qp->error.peer_syndrome = w->syndrome;
 	qp->nic->stats.packet_seq_err += ack.kind == REL_GAP || ack.kind == REL_MISSING;
 	read_echo(w, &ack, &echo, &stack, now_ns);
-	if (f->has_rnr)
+	if (f->has_rnr && !fatal)
 		weft_refused(qp, f->rnr_ssn, f->rnr_msn, f->rnr_code, now_ns);
 	confirm(qp, wr_idx, ack.cum, f->has_rnr ? psn_unwrap(qp->wout.ssn, f->rnr_ssn) : WEFT_NONE);
 	comp_answer(qp, &ack, &echo, now_ns);

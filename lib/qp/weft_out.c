@@ -60,6 +60,13 @@ pkts_of(const struct qp *qp, uint64_t length)
 	return length <= qp->mtu ? 1 : (uint32_t)((length + qp->mtu - 1) >> __builtin_ctz(qp->mtu));
 }
 
+/* Grows with each packet of the peer's stream; under engines that count, in whole messages. */
+static uint64_t
+seen_of(const struct qp *qp)
+{
+	return qp->rel->rx_cum + qp->rel->rx_count;
+}
+
 void
 weft_post(struct qp *qp, struct send_wr *wr, uint32_t wr_idx, uint64_t now_ns)
 {
@@ -77,8 +84,10 @@ weft_post(struct qp *qp, struct send_wr *wr, uint32_t wr_idx, uint64_t now_ns)
 	wr->msn = qp->rel_qp.tx_end_msn;
 	t.is_rd = rd;
 	if (rd) {
-		if (!qp->nb_rd)
+		if (!qp->nb_rd) {
 			out->rd_ns = now_ns;
+			out->tx->rd_seen = seen_of(qp);
+		}
 		out->tx->rds[(qp->rd_head + qp->nb_rd++) % WEFT_MAX_RD_ATOMIC] =
 			(struct weft_rd_out){.msn = wr->msn,
 		                             .offset = wr->opened,
@@ -197,10 +206,17 @@ weft_due_ns(const struct qp *qp)
 	return stall < due ? stall : due;
 }
 
+/* A response waits for the message that the peer is sending, however long: that is no silence. */
 bool
-weft_is_stalled(const struct qp *qp, uint64_t now_ns)
+weft_is_stalled(struct qp *qp, uint64_t now_ns)
 {
-	return now_ns >= stalls_ns(qp);
+	if (now_ns < stalls_ns(qp))
+		return false;
+	if (qp->wout.tx->rd_seen == seen_of(qp))
+		return true;
+	qp->wout.tx->rd_seen = seen_of(qp);
+	qp->wout.rd_ns = now_ns;
+	return false;
 }
 
 void

@@ -12,9 +12,9 @@
  * responses (weft_out.c). And faults: what ends the QP, when all before it has gone.
  */
 
-/** A NAK that was lost is said again at most so often, and for so long. Source: our choice. */
+/** A NAK that was lost is said again at most so often, and so many times. Source: our choice. */
 #define FAULT_REPEAT_NS 1000000
-#define FAULT_END_NS 1000000000
+#define FAULTS_MAX 1000
 
 static struct weft_rd_in *
 rd_at(const struct weft_in *in, uint32_t idx)
@@ -144,6 +144,7 @@ tell(struct qp *qp)
 {
 	struct weft_in *in = &qp->win;
 
+	in->nb_faults++;
 	in->fault_repeat_ns = qp->nic->now_ns + FAULT_REPEAT_NS;
 	resp_push(qp, &(struct resp){.kind = RESP_ACK,
 	                             .syndrome = in->fault_syndrome,
@@ -156,9 +157,14 @@ static void
 end(struct qp *qp)
 {
 	struct weft_in *in = &qp->win;
+	uint64_t ssn;
 
 	qp->fifo_head = qp->fifo_tail;
-	in->fault_end_ns = qp->nic->now_ns + FAULT_END_NS;
+	in->fault_refuses = in->nb_refused != 0;
+	if (in->fault_refuses) {
+		in->fault_rnr_msn = (uint32_t)weft_first_refused(qp, &ssn)->refused_msn & PSN_MASK;
+		in->fault_rnr_ssn = (uint32_t)ssn & PSN_MASK;
+	}
 	tell(qp);
 	blame_recv(qp);
 }
@@ -181,7 +187,7 @@ weft_repeat_fault(struct qp *qp, uint64_t now_ns)
 {
 	struct weft_in *in = &qp->win;
 
-	if (!in->fault_repeat_ns || now_ns < in->fault_repeat_ns || now_ns >= in->fault_end_ns)
+	if (!in->fault_repeat_ns || now_ns < in->fault_repeat_ns || in->nb_faults == FAULTS_MAX)
 		return;
 	if (!resp_is_ack(qp))
 		tell(qp);

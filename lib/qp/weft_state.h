@@ -126,10 +126,12 @@ struct weft_in {
 	uint64_t fault_psn;
 	uint64_t fault_repeat_ns; /**< the NAK is repeated from then on, if asked; 0 = not yet sent
 	                           */
-	uint64_t fault_end_ns;    /**< and not after this */
 	uint8_t fault_syndrome;
 	uint8_t fault_why;         /**< enum qp_reason */
 	uint8_t fault_recv_status; /**< of the message's receive; 0 = it is not to blame */
+	uint16_t nb_faults;        /**< NAKs so far */
+	bool fault_refuses; /**< when the QP ended, these were refused, which the NAK says too */
+	uint32_t fault_rnr_ssn, fault_rnr_msn; /**< 24 bits */
 };
 
 /* ---- the own stream ---- */
@@ -164,6 +166,7 @@ struct weft_rd_out {
 
 /** Leased while a message is not acknowledged, or a READ or atomic not answered. */
 struct weft_tx {
+	uint64_t rd_seen; /**< what had come of the peer's stream at weft_out.rd_ns, or before */
 	struct weft_rd_out rds[WEFT_MAX_RD_ATOMIC]; /**< from qp.rd_head on, qp.nb_rd of them */
 	struct weft_tx_msg msgs[]; /**< slot = MSN & rel_qp.msg_mask; the rel_msgs lie behind */
 };
@@ -181,7 +184,7 @@ struct weft_out {
 	uint64_t hold_ns;     /**< no new request before; 0 = no hold */
 	uint32_t again_idx;   /**< SQ index of the next to be sent again ... */
 	uint32_t again_end;   /**< ... up to here */
-	uint64_t rd_ns;       /**< last progress of a response */
+	uint64_t rd_ns;       /**< last progress of a response, or of what it waits behind */
 };
 
 #endif

@@ -103,7 +103,7 @@ uint64_t weft_due_ns(const struct qp *qp);
 /** Its timer came up. */
 void weft_timer(struct qp *qp, uint64_t now_ns);
 /** Whether a READ or atomic that the peer has is not answered for too long. */
-bool weft_is_stalled(const struct qp *qp, uint64_t now_ns);
+bool weft_is_stalled(struct qp *qp, uint64_t now_ns);
 
 /** What a packet of the own stream is made of. */
 struct weft_fill {
