@@ -420,6 +420,14 @@ check_done(struct rel_oracle *o, uint32_t pair, int side, uint32_t i)
 		bad_memory(o, "local buffer", pair, side, i, side, local);
 }
 
+/* Under weft a message that still waits for a receive is flushed in front of what has failed. */
+static bool
+was_refused(const struct rel_oracle *o, uint32_t pair, int side, uint32_t i, uint8_t status)
+{
+	return o->s->framing == FRAMING_WEFT && status == SHM_WC_WR_FLUSH_ERR &&
+	       rel_needs_recv(op_of(o, pair, side, i)) && o->seen[pair][side].recv_op <= i;
+}
+
 /* Whether a way may end with this. */
 static bool
 may_fail(const struct rel_oracle *o, uint32_t pair, int side, uint32_t i, uint8_t status)
@@ -444,7 +452,8 @@ may_fail(const struct rel_oracle *o, uint32_t pair, int side, uint32_t i, uint8_
 		/* The peer has failed, and what it said last can be lost: also of what was well. */
 		if (is_bad_way)
 			return (op->bad_key && status == SHM_WC_REM_ACCESS_ERR) ||
-			       (loses && status == SHM_WC_RETRY_EXC_ERR);
+			       (loses && status == SHM_WC_RETRY_EXC_ERR) ||
+			       was_refused(o, pair, side, i, status);
 		return is_bad_pair && status == SHM_WC_WR_FLUSH_ERR;
 	}
 	return false;
@@ -457,11 +466,13 @@ failed(struct rel_oracle *o, uint32_t pair, int side, uint32_t i, uint8_t status
 
 	if (!seen->status && !may_fail(o, pair, side, i, status))
 		BAD(o, "pair %u, side %d: operation %u ends with status %u", pair, side, i, status);
-	if (seen->status && status != SHM_WC_WR_FLUSH_ERR)
+	if (seen->status && status != SHM_WC_WR_FLUSH_ERR &&
+	    (seen->is_explained || !op_of(o, pair, side, i)->bad_key))
 		BAD(o, "pair %u, side %d: operation %u behind the failed one has status %u", pair,
 		    side, i, status);
 	if (!seen->status)
 		seen->status = status;
+	seen->is_explained |= status != SHM_WC_WR_FLUSH_ERR;
 }
 
 void
@@ -663,7 +674,7 @@ check_way(struct rel_oracle *o, uint32_t pair, int side, uint8_t state)
 	if (!seen->status && seen->nb_received != w->nb_recvs)
 		BAD(o, "pair %u, side %d: %u messages received of %u", pair, side,
 		    seen->nb_received, w->nb_recvs);
-	if (pair == 0 && side == o->s->bad_side && !seen->status)
+	if (pair == 0 && side == o->s->bad_side && !seen->is_explained)
 		BAD(o, "pair 0, side %d: no error", side);
 	/* The application has posted receives at the other end that a failed QP must flush. */
 	if (state == SHM_QPS_ERR && !o->s->has_srq[side] &&

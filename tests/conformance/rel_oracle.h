@@ -31,6 +31,7 @@ struct rel_seen {
 	uint32_t nb_tried;            /**< those posted before it was seen to have failed */
 	uint32_t nb_good;             /**< of those, the first that completed well */
 	uint8_t status;               /**< of the first that did not; 0 = none */
+	bool is_explained;            /**< one of them says more than that it was flushed */
 	uint32_t nb_received;         /**< messages, in order */
 	uint32_t recv_op;             /**< operation of the next */
 	uint32_t nb_checked;          /**< operations whose WRITEs were looked at */

@@ -374,6 +374,7 @@ make_connections(struct maker *m)
 {
 	static const uint32_t windows[] = {1, 2, 3, 8, 16, 64, 100, 256};
 	static const uint64_t rates_bps[] = {0, 0, 0, UINT64_C(5000000000)};
+	static const uint8_t acks[] = {0, 0, 1, 4};
 	static const uint16_t vlans[] = {0, 0, 0, 7};
 	struct rel_schedule *s = m->s;
 
@@ -389,6 +390,10 @@ make_connections(struct maker *m)
 	s->window_pkts = windows[below(m, 8)];
 	if (m->is_large)
 		s->window_pkts = 256;
+	s->first_msn = one_in(m, 2) ? 0xffffff - below(m, 40) : 0;
+	s->max_msgs = 16u << below(m, 5);
+	s->ack_every = acks[below(m, 4)];
+	s->ack_delay_us = (uint8_t)below(m, 12);
 	s->rate_bps = rates_bps[below(m, 4)];
 	s->nb_pkts = 256u << below(m, 3);
 	s->step_ns = 200u << below(m, 4);

@@ -84,6 +84,11 @@ struct rel_schedule {
 	uint8_t rd_atomic;
 	uint32_t depth;
 
+	/* of the weft framing */
+	uint32_t first_msn; /**< and SSN */
+	uint32_t max_msgs;
+	uint8_t ack_every, ack_delay_us;
+
 	/* NICs */
 	uint32_t window_pkts;
 	uint64_t rate_bps;

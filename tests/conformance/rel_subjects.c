@@ -2,6 +2,7 @@
 #include "rel_subjects.h"
 
 #include "bind.h"
+#include "sr.h"
 
 extern const struct reliability_ops gbn_ops;
 
@@ -9,9 +10,9 @@ extern const struct reliability_ops gbn_ops;
 static struct reliability_ops gbn_two;
 
 static const struct rel_subject subjects[] = {
-	{"gbn over rocev2", &gbn_ops, FRAMING_ROCEV2},
-	{"gbn-two over rocev2", &gbn_two, FRAMING_ROCEV2},
-	{NULL, NULL, FRAMING_ROCEV2},
+	{"gbn over rocev2", &gbn_ops, FRAMING_ROCEV2},   {"gbn over weft", &gbn_ops, FRAMING_WEFT},
+	{"gbn-two over weft", &gbn_two, FRAMING_WEFT},   {"sr over weft", &sr_ops, FRAMING_WEFT},
+	{"sr-all over weft", &sr_all_ops, FRAMING_WEFT}, {NULL, NULL, FRAMING_ROCEV2},
 };
 
 const struct rel_subject *

@@ -2,10 +2,12 @@
 #include "rel_world.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "batch.h"
+#include "framing.h"
 #include "mem.h"
 #include "world.h"
 
@@ -378,6 +380,7 @@ open_world(struct run *r, const struct rel_subject *subject)
 		.nb_pkts = s->nb_pkts,
 		.step_ns = s->step_ns,
 		.window_pkts = s->window_pkts,
+		.first_msn = s->first_msn,
 		.ipv6 = s->ipv6,
 		.rate_bps = s->rate_bps,
 		.vlan = s->vlan,
@@ -431,6 +434,26 @@ connect_end(struct run *r, uint32_t pair, int side, uint8_t state)
 	assert(!err);
 }
 
+/* What OPEN would agree on, of an end in RTR. */
+static void
+agree(struct run *r, uint32_t pair, int side, const struct reliability_ops *ops)
+{
+	const struct rel_schedule *s = r->s;
+	struct qp *qp = r->ends[pair][side].qp.qp;
+	const struct weft_terms terms = {
+		.tx_first_psn = s->ways[pair][side].first_psn,
+		.window_pkts = s->window_pkts,
+		.max_msgs = s->max_msgs,
+		.tx_wire = ops->info.wire,
+		.rx_wire = ops->info.wire,
+		.ack_every = s->ack_every,
+		.ack_delay_us = s->ack_delay_us,
+	};
+
+	qp->framing = QP_PENDING;
+	framing_weft(qp, &terms, r->w.now_ns);
+}
+
 /* Windows of an end, bound by its own QP, for the other end to invalidate. */
 static void
 bind_windows(struct run *r, uint32_t pair, int side)
@@ -465,8 +488,11 @@ set_up(struct run *r, const struct rel_subject *subject)
 	open_ends(r);
 	for (uint8_t state = SHM_QPS_INIT; state <= SHM_QPS_RTS; state++)
 		for (uint32_t p = 0; p < r->s->nb_pairs; p++)
-			for (int side = 0; side < 2; side++)
+			for (int side = 0; side < 2; side++) {
 				connect_end(r, p, side, state);
+				if (state == SHM_QPS_RTR && r->s->framing == FRAMING_WEFT)
+					agree(r, p, side, subject->ops);
+			}
 	rest(r, 100000); /* the MACs */
 	for (uint32_t p = 0; p < r->s->nb_pairs; p++)
 		for (int side = 0; side < 2; side++)
@@ -577,6 +603,26 @@ hangs(struct run *r)
 }
 
 static void
+name_failed(const struct run *r, char *buf, size_t size)
+{
+	char why[WEFT_REASON_LEN];
+	size_t len = 0;
+
+	buf[0] = '\0';
+	for (uint32_t p = 0; p < r->s->nb_pairs; p++)
+		for (int side = 0; side < 2 && len < size; side++) {
+			const struct qp *qp = r->ends[p][side].qp.qp;
+			struct shm_qp_attr attr;
+
+			qp_query(qp, &attr, why, sizeof(why));
+			if (why[0])
+				len += (size_t)snprintf(buf + len, size - len,
+				                        "# pair %u, side %d, QP 0x%06x: %s\n", p,
+				                        side, qp->qpn, why);
+		}
+}
+
+static void
 count(const struct run *r, struct rel_tally *t)
 {
 	for (int side = 0; side < 2; side++) {
@@ -640,6 +686,7 @@ rel_run(const struct rel_subject *subject, uint64_t seed, struct rel_watch *watc
 		judge_end(&r);
 	}
 	count(&r, &watch->tally);
+	name_failed(&r, watch->failed, sizeof(watch->failed));
 	tear_down(&r);
 	return r.o.verdict;
 }

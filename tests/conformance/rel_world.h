@@ -44,6 +44,7 @@ enum rel_mischief {
 struct rel_watch {
 	struct rel_trace *trace; /**< filled; NULL = none */
 	struct rel_tally tally;  /**< added to */
+	char failed[1024];       /**< a line of each QP that has failed; may be cut */
 	enum rel_mischief mischief;
 };
 

@@ -53,6 +53,21 @@ explain(const struct rel_subject *subject, uint64_t seed, const struct rel_verdi
 	        (unsigned long long)seed, program());
 }
 
+/* Seeds that somebody asks for: one, or all from one to another. */
+static bool
+asked_for(uint64_t *first, uint64_t *last)
+{
+	const char *text = getenv("WEFT_TEST_SEED");
+	char *end;
+
+	if (!text)
+		return false;
+	*first = *last = strtoull(text, &end, 0);
+	if (*end == '-')
+		*last = strtoull(end + 1, NULL, 0);
+	return true;
+}
+
 /* A seed without a trace, which costs time; if it fails, again with one. */
 static void
 run(const struct rel_subject *subject, uint64_t seed, struct rel_watch *watch)
@@ -64,6 +79,7 @@ run(const struct rel_subject *subject, uint64_t seed, struct rel_watch *watch)
 		return;
 	rel_run(subject, seed, &closer);
 	rel_trace_print(&trace, stderr);
+	fputs(closer.failed, stderr);
 	explain(subject, seed, &v);
 	cr_assert_fail("%s, seed %llu: %s", subject->name, (unsigned long long)seed, v.why);
 }
@@ -89,9 +105,9 @@ progress(const struct rel_subject *subject, uint64_t nb_seeds, const struct rel_
 Test(conformance_reliability, every_engine_carries_every_operation)
 {
 	uint64_t nb_seeds = getenv("WEFT_TEST_LONG") ? NB_SEEDS_LONG : NB_SEEDS;
-	const char *only = getenv("WEFT_TEST_SUBJECT"), *seed = getenv("WEFT_TEST_SEED");
-	uint64_t first = seed ? strtoull(seed, NULL, 0) : 1;
-	uint64_t last = seed ? first : nb_seeds;
+	const char *only = getenv("WEFT_TEST_SUBJECT");
+	uint64_t first = 1, last = nb_seeds;
+	bool is_asked = asked_for(&first, &last);
 
 	for (const struct rel_subject *s = rel_subjects(); s->name; s++) {
 		struct rel_watch watch = {0};
@@ -101,7 +117,7 @@ Test(conformance_reliability, every_engine_carries_every_operation)
 		for (uint64_t n = first; n <= last; n++)
 			run(s, n, &watch);
 		progress(s, last - first + 1, &watch.tally);
-		if (seed)
+		if (is_asked)
 			continue;
 		/* That the links were bad enough to say something. */
 		cr_expect_gt(watch.tally.nb_retransmits, nb_seeds, "%s", s->name);

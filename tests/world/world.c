@@ -104,6 +104,7 @@ open_nic(struct world *w, int side)
 		.base_rtt_ns = 10000,
 		.window_pkts = w->conf.window_pkts,
 		.seed = 1234 + (uint64_t)side,
+		.first_msn = w->conf.first_msn,
 		.bind.set = {w->conf.rel ? w->conf.rel : reliability_find("gbn"), cc_find("fixed"),
 	                     lb_find("fixed", LB_HOST)},
 		.rel_dgram = reliability_find("none"),

@@ -30,6 +30,7 @@ struct world_conf {
 	const uint8_t *traffic_class; /**< of both NICs; NULL = the applications' */
 	bool ignores_pfc;
 	const struct reliability_ops *rel;             /**< of RC, with its defaults; NULL = gbn */
+	uint32_t first_msn;                            /**< of weft: nic_conf.first_msn */
 	void (*tap)(void *arg, const struct pkt *pkt); /**< sees every frame that arrives */
 	void *tap_arg;
 };
