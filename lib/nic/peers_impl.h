@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_PEERS_IMPL_H
+#define WEFT_PEERS_IMPL_H
+
+#include "cookie.h"
+#include "gid.h"
+#include "peer_map.h"
+
+/**
+ * @file
+ * Peers from inside: peers.c knows them and when to ask, peers_rx.c what comes and whom to
+ * believe. Everyone else calls peers.h.
+ */
+
+struct peers {
+	struct peers_conf conf;
+	struct peers_stats stats;
+	struct peer_map map;
+	struct cookie_jar jar;
+	struct cookie_random random;
+	uint64_t boot_id; /**< 0 = not drawn yet: nobody spoke to us, or we to anybody */
+	struct wheel ask_wheel, open_wheel;
+	struct list opens, deaths;
+	struct pkt_queue out;
+	const uint8_t *asker_mac;  /**< where the message that is heard came from; else NULL */
+	uint64_t answers_since_ns; /**< begin of the interval that nb_answers counts */
+	uint32_t nb_answers;
+};
+
+static inline struct peer_entry *
+peer_entry_of(struct peer *p)
+{
+	return container_of(p, struct peer_entry, p);
+}
+
+/** Draw boot id and secrets, unless that was done. */
+void peers_wake(struct peers *ps, uint64_t now_ns);
+
+/** The pair of addresses of a peer. */
+struct cookie_pair peers_pair(const struct peer *p);
+/** A message to an address in a packet; NULL: no packet. */
+struct pkt *peers_pkt(struct peers *ps, const struct cookie_pair *pair, const uint8_t dmac[6],
+                      const struct hello_msg *msg);
+/** QPs whose entries fit into a packet. */
+uint32_t peers_entries_max(const struct peers *ps);
+
+/** Begin an exchange, unless one is going on. */
+void peers_ask(struct peers *ps, struct peer_entry *e, uint64_t now_ns);
+/** It gave a cookie: say HELLO again, with it. */
+void peers_ask_again(struct peers *ps, struct peer_entry *e, const uint8_t cookie[HELLO_COOKIE_LEN],
+                     uint64_t now_ns);
+/** It said who it is, and has shown that it is at its address. */
+void peers_learn(struct peers *ps, struct peer_entry *e, const struct hello_msg *msg,
+                 uint64_t now_ns);
+/** The entry of who has shown that; NULL: no room. */
+struct peer_entry *peers_meet(struct peers *ps, const struct cookie_pair *pair);
+
+#endif
