@@ -70,6 +70,8 @@ add_nic(struct walk *w, uint32_t i)
 
 	add(w, name, -1, nic_stat_descs, &nic->stats);
 	add(w, name, -1, neigh_stat_descs, neigh_stats(nic->neigh));
+	if (nic->peers)
+		add(w, name, -1, peers_stat_descs, peers_stats(nic->peers));
 	add_engines(w, nic);
 	add_port(w, name, -1, w->nodes->host_ports[i]);
 }

@@ -71,6 +71,8 @@ judge_link(struct nic *nic)
 	/* Questions that were asked meanwhile are lost. */
 	if (is_up)
 		neigh_link_up(nic->neigh, nic->now_ns);
+	if (is_up && nic->peers)
+		peers_link_up(nic->peers, nic->now_ns);
 	/* Whoever paused classes is no longer there. */
 	pause_clear(&nic->pause, nic->now_ns);
 	sched_close(&nic->sched, 0);

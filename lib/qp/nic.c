@@ -164,6 +164,7 @@ nic_destroy(struct nic *nic)
 	assert(!nic->qps.nb_objs && !nic->keys.nb_objs);
 	while ((p = pkt_queue_pop(&nic->loop)) || (p = pkt_queue_pop(&nic->bounces)))
 		pkt_free(&p, 1);
+	peers_destroy(nic->peers);
 	neigh_destroy(nic->neigh);
 	batch_destroy(nic->batch);
 	slab_set_fini(&nic->slabs);

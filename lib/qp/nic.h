@@ -12,6 +12,7 @@
 #include "list.h"
 #include "neigh.h"
 #include "pause.h"
+#include "peers.h"
 #include "pkt.h"
 #include "prng.h"
 #include "sched.h"
@@ -181,6 +182,7 @@ struct nic {
 	struct sched sched;
 	struct wheel wheel;
 	struct neigh_table *neigh;
+	struct peers *peers; /**< NULL: no bind wishes for weft */
 	struct neigh_self self;
 	struct cc_nic cc_nic;
 	struct prng prng;

@@ -210,10 +210,19 @@ rx_pfc(struct nic *nic, const struct pkt *p, uint64_t now_ns)
 	                    now_ns);
 }
 
+static void
+rx_hello(struct nic *nic, const struct pkt *p, const struct wire_pkt *w, uint64_t now_ns)
+{
+	if (nic->peers)
+		peers_rx(nic->peers, p->data, w, now_ns);
+	else
+		nic_drop(nic, DROP_NOT_ROCE);
+}
+
 /* Everything but RoCE; those packets are judged in a second pass. */
 static void
-rx_other(struct nic *nic, const struct pkt *p, enum wire_kind kind, enum wire_bad bad,
-         uint64_t now_ns)
+rx_other(struct nic *nic, const struct pkt *p, const struct wire_pkt *w, enum wire_kind kind,
+         enum wire_bad bad, uint64_t now_ns)
 {
 	switch (kind) {
 	case WIRE_ROCE:
@@ -225,7 +234,9 @@ rx_other(struct nic *nic, const struct pkt *p, enum wire_kind kind, enum wire_ba
 	case WIRE_PFC:
 		rx_pfc(nic, p, now_ns);
 		break;
-	case WIRE_HELLO: /* nobody to hear it yet */
+	case WIRE_HELLO:
+		rx_hello(nic, p, w, now_ns);
+		break;
 	case WIRE_OTHER:
 		nic_drop(nic, DROP_NOT_ROCE);
 		break;
@@ -248,7 +259,7 @@ parse_all(struct nic *nic, struct pkt **pkts, uint32_t n, struct rx_pkt *rx, uin
 
 		nic->stats.rx_bytes += pkts[i]->len;
 		if (kind != WIRE_ROCE) {
-			rx_other(nic, pkts[i], kind, bad, now_ns);
+			rx_other(nic, pkts[i], &r->w, kind, bad, now_ns);
 			continue;
 		}
 		if (!for_us(nic, pkts[i]->data)) {

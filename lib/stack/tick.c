@@ -38,6 +38,14 @@ stack_tick(struct nic *nic, uint64_t now_ns)
 	lease_trim(nic, now_ns);
 }
 
+static uint64_t
+peers_wish_ns(const struct nic *nic)
+{
+	bool may_send = nic->peers && nic->is_up && !(nic->sched.closed >> PEERS_CLASS & 1);
+
+	return may_send ? peers_next_ns(nic->peers) : NEVER_NS;
+}
+
 uint64_t
 stack_next_ns(const struct nic *nic)
 {
@@ -47,6 +55,7 @@ stack_next_ns(const struct nic *nic)
 		sched_next_ns(&nic->sched),
 		wheel_next_ns(&nic->wheel),
 		closed >> NEIGH_CLASS & 1 ? NEVER_NS : neigh_next_ns(nic->neigh),
+		peers_wish_ns(nic),
 		pause_next_ns(&nic->pause),
 		nic->trim_ns,
 	};

@@ -14,8 +14,10 @@
  * else.
  */
 
-/* Questions and answers about neighbours in a turn: many of them hold up no data. Our choice. */
+/* Questions and answers about neighbours, and about peers, in a turn: many of them hold up no data.
+ * Our choice. */
 #define NEIGH_TURN_PKTS 4
+#define PEERS_TURN_PKTS 4
 
 static bool
 room(const struct nic *nic, uint32_t max)
@@ -147,6 +149,20 @@ send_neigh(struct nic *nic, struct pkt **pkts, uint32_t max, uint64_t now_ns)
 	return n;
 }
 
+/* HELLO and OPEN: what is asked on a link that is down would be lost. */
+static uint32_t
+send_hellos(struct nic *nic, struct pkt **pkts, uint32_t max, uint64_t now_ns)
+{
+	uint32_t n;
+
+	if (!nic->peers || !nic->is_up || is_paused(nic, PEERS_CLASS))
+		return 0;
+	n = peers_tx(nic->peers, pkts, max < PEERS_TURN_PKTS ? max : PEERS_TURN_PKTS, now_ns);
+	for (uint32_t i = 0; i < n; i++)
+		nic_count_tx(nic, pkts[i]);
+	return n;
+}
+
 /* Headers of packets that were cut go back at once: no pace and no turn. */
 static uint32_t
 send_bounces(struct nic *nic, struct pkt **pkts, uint32_t max)
@@ -169,6 +185,7 @@ stack_tx(struct nic *nic, struct pkt **pkts, uint32_t max, uint64_t now_ns)
 	nic->batch->nb_planned = 0;
 	sched_close(&nic->sched, pause_mask(&nic->pause, now_ns));
 	n = send_neigh(nic, pkts, max, now_ns);
+	n += send_hellos(nic, pkts + n, max - n, now_ns);
 	n += send_bounces(nic, pkts + n, max - n);
 	if (!is_paused(nic, tos_class(CNP_TOS)))
 		plan_cnps(nic, max - n);

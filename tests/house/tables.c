@@ -16,6 +16,7 @@
 #include "link.h"
 #include "neigh.h"
 #include "nic.h"
+#include "peers.h"
 #include "switch.h"
 #include "tables.h"
 #include "units.h"
@@ -123,6 +124,7 @@ main(void)
 	print_counters(worker_stat_descs);
 	print_counters(nic_stat_descs);
 	print_counters(neigh_stat_descs);
+	print_counters(peers_stat_descs);
 	print_counters(fault_stat_descs);
 	print_counters(link_stat_descs);
 	print_counters(switch_port_stat_descs);
