@@ -140,7 +140,10 @@ weft_open(struct qp *qp, uint64_t now_ns)
 	qp->resp_turn = !qp->resp_turn;
 	if (qp->resp_turn && open_response(qp, now_ns))
 		return true;
-	if (weft_wants_again(qp) ? weft_open_again(qp, now_ns) : wr_open(qp, now_ns))
+	if (weft_wants_again(qp) && weft_open_again(qp, now_ns))
+		return true;
+	/* It may have found that nothing is left to be sent again. */
+	if (!weft_wants_again(qp) && wr_open(qp, now_ns))
 		return true;
 	return open_response(qp, now_ns);
 }

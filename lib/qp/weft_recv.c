@@ -248,11 +248,28 @@ put_back_unused(struct qp *qp)
 		recv_put_back(qp, slot_of(in, in->bssn - 1)->wr);
 }
 
+/*
+ * A QP that has ended says nothing more but why, if the peer is to blame: receives are given back,
+ * and what an acknowledgement says of refusals would not be true.
+ */
+static void
+say_no_more(struct qp *qp)
+{
+	struct weft_in *in = &qp->win;
+
+	in->ack_due = false;
+	in->ack_due_ns = NEVER_NS;
+	if (!in->fault_repeat_ns)
+		lease_fifo_end(qp);
+}
+
 bool
 weft_flush_recvs(struct qp *qp)
 {
 	struct weft_in *in = &qp->win;
 
+	if (qp->framing == QP_WEFT)
+		say_no_more(qp);
 	if (!in->rx)
 		return true;
 	put_back_unused(qp);
@@ -267,6 +284,7 @@ weft_flush_recvs(struct qp *qp)
 			qp_flush_recv(qp, r->wr);
 			recv_end(qp, r->wr);
 		}
+		in->nb_refused -= r->refused_msn != 0;
 		free_slot(in, in->essn);
 		in->essn++;
 	}

@@ -68,6 +68,24 @@ give_up(struct qp *qp)
 	wr_complete_later(qp);
 }
 
+/* A request before the one that is held for is refused, too; if that one was given up, it is. */
+static void
+lower(struct qp *qp, uint32_t idx, uint64_t ssn)
+{
+	bool has_given_up = qp->wout.hold_ns == NEVER_NS;
+
+	if (has_given_up) {
+		struct send_wr *wr = wr_at(qp, qp->wout.again_idx);
+
+		wr->status = SHM_WC_SUCCESS;
+		wr->why = QP_REASON_NONE;
+	}
+	qp->wout.again_idx = idx;
+	make_void(qp, ssn);
+	if (has_given_up)
+		give_up(qp);
+}
+
 static void
 hold(struct qp *qp, uint8_t code, uint64_t now_ns)
 {
@@ -94,10 +112,8 @@ weft_refused(struct qp *qp, uint32_t ssn_wire, uint32_t msn_wire, uint8_t code, 
 	if (ssn < out->ssn_una || ssn >= out->ssn || !find(qp, ssn, &idx))
 		return;
 	if (out->hold_ns) {
-		if (is_between(idx, qp->sq.head, out->again_idx)) {
-			out->again_idx = idx;
-			make_void(qp, ssn);
-		}
+		if (is_between(idx, qp->sq.head, out->again_idx))
+			lower(qp, idx, ssn);
 		return;
 	}
 	/* Of an earlier instance, or about to be sent again: known. */
