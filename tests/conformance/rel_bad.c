@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * gbn with one mistake each: those of tests/lab_rig, and those that need more than one kind of
- * operation to be seen.
+ * operation to be seen. And selective repeat, for what only packets out of order bring to light.
  */
 #include "rel_bad.h"
 
-#include "bad_gbn.h"
 #include "psn.h"
+#include "sr.h"
 
 extern const struct reliability_ops gbn_ops;
 
@@ -64,110 +64,74 @@ no_timer(void *state, uint64_t now_ns, struct rel_out *out)
 		head->deadline_ns = NEVER_NS;
 }
 
-#define GBN(text, tx_ack, tx_timer, rx_data)                                                       \
-	{                                                                                          \
-		.info = {.name = text, .source = "a test"}, .tx_next = gbn_next,                   \
-		.on_post = gbn_post, .on_ack = tx_ack, .on_timer = tx_timer, .on_data = rx_data,   \
-		.state_size = gbn_size, .init = gbn_init, .start = gbn_start,                      \
-	}
+/* ---- what sr would do, and then one thing else ---- */
 
-/* gbn_ops is no constant expression: its functions by way of these. */
-static bool
-gbn_next(void *state, uint64_t now_ns, struct rel_tx *tx)
-{
-	return gbn_ops.tx_next(state, now_ns, tx);
-}
-
+/* Whatever comes acknowledges all before it. */
 static void
-gbn_post(void *state, const struct rel_msg *msg, uint64_t now_ns)
+sr_ack_all(void *state, const struct rel_rx *rx, uint64_t now_ns, struct rel_rx_out *out)
 {
-	gbn_ops.on_post(state, msg, now_ns);
+	struct rel_head *head = state;
+
+	sr_ops.on_data(state, rx, now_ns, out);
+	if (out->place == REL_PLACE && rx->psn >= head->rx_cum)
+		head->rx_cum = rx->psn + 1;
 }
 
+/* Takes one packet in a while without a place for it. */
 static void
-gbn_ack(void *state, const struct rel_ack *ack, uint64_t now_ns, struct rel_out *out)
+sr_lose_one(void *state, const struct rel_rx *rx, uint64_t now_ns, struct rel_rx_out *out)
 {
-	gbn_ops.on_ack(state, ack, now_ns, out);
+	sr_ops.on_data(state, rx, now_ns, out);
+	if (out->resp == REL_RESP_GAP && rx->psn % 4 == 0)
+		out->place = REL_DROP;
 }
 
+/* Takes what is here out of order for the end of all that was sent. */
 static void
-gbn_timer(void *state, uint64_t now_ns, struct rel_out *out)
+sr_believe_sack(void *state, const struct rel_ack *ack, uint64_t now_ns, struct rel_out *out)
 {
-	gbn_ops.on_timer(state, now_ns, out);
+	struct rel_ack more = *ack;
+
+	if (ack->kind == REL_GAP)
+		more.cum = ack->psn + 1;
+	sr_ops.on_ack(state, &more, now_ns, out);
 }
 
-static void
-gbn_data(void *state, const struct rel_rx *rx, uint64_t now_ns, struct rel_rx_out *out)
-{
-	gbn_ops.on_data(state, rx, now_ns, out);
-}
-
-static size_t
-gbn_size(const void *params, const struct engine_env *env)
-{
-	return gbn_ops.state_size(params, env);
-}
-
-static void
-gbn_init(void *state, const void *params, const struct engine_env *env, const struct rel_qp *qp)
-{
-	static const uint64_t zero[8];
-
-	(void)params;
-	assert(gbn_ops.info.params_size <= sizeof(zero));
-	gbn_ops.init(state, zero, env, qp);
-}
-
-static void
-gbn_start(void *state, uint64_t now_ns)
-{
-	gbn_ops.start(state, now_ns);
-}
-
-static const struct reliability_ops ops_ack_dropped =
-	GBN("ack-dropped", gbn_ack, gbn_timer, ack_dropped);
-static const struct reliability_ops ops_take_twice =
-	GBN("take-twice", gbn_ack, gbn_timer, take_twice);
-static const struct reliability_ops ops_ignore_again =
-	GBN("ignore-again", gbn_ack, gbn_timer, ignore_again);
-static const struct reliability_ops ops_believe_more =
-	GBN("believe-more", believe_more, gbn_timer, gbn_data);
-static const struct reliability_ops ops_no_timer = GBN("no-timer", gbn_ack, no_timer, gbn_data);
-
-/* ---- those of the laboratory ---- */
-
-#define PLANT(name, mistake)                                                                       \
-	static void name(void)                                                                     \
-	{                                                                                          \
-		bad_gbn = mistake;                                                                 \
-	}
-/* clang-format off */
-PLANT(plant_nothing, BAD_NOTHING)
-PLANT(plant_wrap, BAD_WRAP)
-PLANT(plant_ack, BAD_ACK)
-PLANT(plant_swallow, BAD_SWALLOW)
-PLANT(plant_unordered, BAD_UNORDERED)
-PLANT(plant_mute, BAD_MUTE)
-PLANT(plant_crash, BAD_CRASH)
-/* clang-format on */
-
-#define ROCEV2(text, engine)                                                                       \
-	{                                                                                          \
-		text, &(engine), FRAMING_ROCEV2                                                    \
-	}
+/* ---- all of them ---- */
 
 const struct rel_planted rel_planted_engines[] = {
-	{ROCEV2("no mistake", bad_gbn_ops), plant_nothing, true},
-	{ROCEV2("wrap", bad_gbn_ops), plant_wrap, false},
-	{ROCEV2("ack", bad_gbn_ops), plant_ack, false},
-	{ROCEV2("swallow", bad_gbn_ops), plant_swallow, false},
-	{ROCEV2("unordered", bad_gbn_ops), plant_unordered, false},
-	{ROCEV2("mute", bad_gbn_ops), plant_mute, false},
-	{ROCEV2("crash", bad_gbn_ops), plant_crash, false},
-	{ROCEV2("acknowledges what it dropped", ops_ack_dropped), NULL, false},
-	{ROCEV2("takes duplicates", ops_take_twice), NULL, false},
-	{ROCEV2("does not answer duplicates", ops_ignore_again), NULL, false},
-	{ROCEV2("believes more than it hears", ops_believe_more), NULL, false},
-	{ROCEV2("no timer", ops_no_timer), NULL, false},
-	{{NULL, NULL, FRAMING_ROCEV2}, NULL, false},
+	{.name = "no mistake", .base = &bad_gbn_ops, .mistake = BAD_NOTHING, .is_good = true},
+	{.name = "wrap", .base = &bad_gbn_ops, .mistake = BAD_WRAP},
+	{.name = "ack", .base = &bad_gbn_ops, .mistake = BAD_ACK},
+	{.name = "swallow", .base = &bad_gbn_ops, .mistake = BAD_SWALLOW},
+	{.name = "unordered", .base = &bad_gbn_ops, .mistake = BAD_UNORDERED},
+	{.name = "mute", .base = &bad_gbn_ops, .mistake = BAD_MUTE},
+	{.name = "crash", .base = &bad_gbn_ops, .mistake = BAD_CRASH},
+	{.name = "acknowledges what it dropped", .base = &gbn_ops, .on_data = ack_dropped},
+	{.name = "takes duplicates", .base = &gbn_ops, .on_data = take_twice},
+	{.name = "does not answer duplicates", .base = &gbn_ops, .on_data = ignore_again},
+	{.name = "believes more than it hears", .base = &gbn_ops, .on_ack = believe_more},
+	{.name = "no timer", .base = &gbn_ops, .on_timer = no_timer},
+	{.name = "sr without a mistake", .base = &sr_ops, .needs_weft = true, .is_good = true},
+	{.name = "sr acknowledges all", .base = &sr_ops, .on_data = sr_ack_all, .needs_weft = true},
+	{.name = "sr loses one", .base = &sr_ops, .on_data = sr_lose_one, .needs_weft = true},
+	{.name = "sr believes", .base = &sr_ops, .on_ack = sr_believe_sack, .needs_weft = true},
+	{.name = "sr without a timer", .base = &sr_ops, .on_timer = no_timer, .needs_weft = true},
+	{.name = NULL},
 };
+
+struct rel_subject
+rel_plant(const struct rel_planted *planted, enum framing framing)
+{
+	static struct reliability_ops ops;
+
+	bad_gbn = planted->mistake;
+	ops = *planted->base;
+	if (planted->on_ack)
+		ops.on_ack = planted->on_ack;
+	if (planted->on_timer)
+		ops.on_timer = planted->on_timer;
+	if (planted->on_data)
+		ops.on_data = planted->on_data;
+	return (struct rel_subject){planted->name, &ops, framing};
+}

@@ -401,6 +401,34 @@ make_connections(struct maker *m)
 		s->has_srq[i] = one_in(m, 4);
 }
 
+static void
+make_ways(struct maker *m)
+{
+	struct rel_schedule *s = m->s;
+
+	for (uint32_t p = 0; p < s->nb_pairs; p++) {
+		for (int side = 0; side < 2; side++)
+			make_way(m, &s->ways[p][side]);
+		for (int side = 0; side < 2; side++)
+			make_recvs(m, &s->ways[p][side], &s->ways[p][!side]);
+	}
+}
+
+/* What came to the suite later has dice of its own: so what a seed did, it does. */
+static void
+make_more(struct maker *m)
+{
+	struct rel_schedule *s = m->s;
+
+	prng_seed(&m->prng, ~s->seed);
+	s->ce_ppm = some_ppm(m, 300000);
+	s->is_again = !s->has_srq[0] && !s->has_srq[1] && one_in(m, 3);
+	if (m->is_clean || one_in(m, 2))
+		return;
+	s->fault.tx.ppm[FAULT_TRIM] = some_ppm(m, 20000);
+	s->fault.rx.ppm[FAULT_TRIM] = some_ppm(m, 20000);
+}
+
 void
 rel_schedule_make(struct rel_schedule *s, uint64_t seed, enum framing framing)
 {
@@ -420,12 +448,24 @@ rel_schedule_make(struct rel_schedule *s, uint64_t seed, enum framing framing)
 	s->nb_pairs = m.is_large ? 1 : 1 + below(&m, REL_PAIRS_MAX);
 	make_memory(&m);
 	make_connections(&m);
-	for (uint32_t p = 0; p < s->nb_pairs; p++) {
-		for (int side = 0; side < 2; side++)
-			make_way(&m, &s->ways[p][side]);
-		for (int side = 0; side < 2; side++)
-			make_recvs(&m, &s->ways[p][side], &s->ways[p][!side]);
-	}
+	make_ways(&m);
 	make_end(&m);
 	make_faults(&m);
+	make_more(&m);
+}
+
+void
+rel_schedule_again(struct rel_schedule *s)
+{
+	struct maker m = {
+		.s = s, .mtu = 128u << s->mtu_code, .is_large = s->slot_bytes == LARGE_BYTES};
+
+	s->seed ^= UINT64_C(0xa6a1);
+	prng_seed(&m.prng, s->seed);
+	s->end = REL_END_WHOLE;
+	s->bad_side = -1;
+	s->retry_cnt = 7;
+	s->fault.down = (struct fault_outage){0};
+	memset(s->ways, 0, sizeof(s->ways));
+	make_ways(&m);
 }

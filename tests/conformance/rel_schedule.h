@@ -96,10 +96,18 @@ struct rel_schedule {
 	uint64_t step_ns;
 
 	struct fault_params fault; /**< from when all is connected */
+	uint32_t ce_ppm;           /**< frames that are marked CE, if they are ECT */
+	bool is_again;             /**< QPs are reset then, and run what rel_schedule_again makes */
 };
 
 /** The schedule of a seed. */
 void rel_schedule_make(struct rel_schedule *s, uint64_t seed, enum framing framing);
+
+/**
+ * Another round of the same QPs, in place of the first: other operations and PSNs, and a link that
+ * stays up, so that all must complete.
+ */
+void rel_schedule_again(struct rel_schedule *s);
 
 /** Whether an operation needs a receive. */
 static inline bool

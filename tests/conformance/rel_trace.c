@@ -73,7 +73,7 @@ print_frame(const struct rel_trace_entry *e, FILE *to)
 }
 
 void
-rel_trace_print(const struct rel_trace *t, FILE *to)
+rel_trace_print(const struct rel_trace *t, uint64_t max, FILE *to)
 {
 	static const char *const words[] = {
 		[REL_TRACE_POST] = "posts operation",
@@ -81,7 +81,8 @@ rel_trace_print(const struct rel_trace *t, FILE *to)
 		[REL_TRACE_DONE] = "completes operation",
 		[REL_TRACE_TAKEN] = "completes receive",
 	};
-	uint64_t first = t->nb < REL_TRACE_MAX ? 0 : t->nb - REL_TRACE_MAX;
+	uint64_t nb = max < REL_TRACE_MAX ? max : REL_TRACE_MAX;
+	uint64_t first = t->nb < nb ? 0 : t->nb - nb;
 
 	fprintf(to, "# the last %llu of %llu events\n", (unsigned long long)(t->nb - first),
 	        (unsigned long long)t->nb);

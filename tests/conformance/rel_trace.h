@@ -13,7 +13,7 @@
  * The last things that happened in a run, for whoever looks at one that went wrong.
  */
 
-#define REL_TRACE_MAX 256
+#define REL_TRACE_MAX 4096
 
 enum rel_trace_kind {
 	REL_TRACE_SENT,    /**< a frame leaves a NIC */
@@ -45,6 +45,7 @@ void rel_trace_frame(struct rel_trace *t, uint64_t at_ns, enum rel_trace_kind ki
                      const struct pkt *pkt);
 void rel_trace_app(struct rel_trace *t, uint64_t at_ns, enum rel_trace_kind kind, uint32_t pair,
                    int side, uint64_t n, uint8_t status);
-void rel_trace_print(const struct rel_trace *t, FILE *to);
+/** The last so many events. */
+void rel_trace_print(const struct rel_trace *t, uint64_t max, FILE *to);
 
 #endif

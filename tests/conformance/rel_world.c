@@ -8,7 +8,9 @@
 
 #include "batch.h"
 #include "framing.h"
+#include "mark.h"
 #include "mem.h"
+#include "prng.h"
 #include "world.h"
 
 /* No run takes longer. The longest waits are those for retries that are exhausted. */
@@ -34,7 +36,7 @@ struct poster {
 };
 
 struct run {
-	const struct rel_schedule *s;
+	struct rel_schedule *s;
 	struct rel_oracle o;
 	struct rel_watch *watch;
 	struct world w;
@@ -42,8 +44,8 @@ struct run {
 	struct app_srq srq[2];
 	struct end ends[REL_PAIRS_MAX][2];
 	struct poster posters[REL_PAIRS_MAX][2];
-	uint64_t start_ns;
 	uint64_t nb_turns;
+	struct prng prng; /* whom CE strikes */
 	/* mischief */
 	uint32_t countdown; /* occasions to let pass; 0 = done */
 	struct pkt *leaked;
@@ -65,6 +67,21 @@ note_frames(struct run *r, enum rel_trace_kind kind, int side, struct pkt **pkts
 		rel_trace_frame(r->watch->trace, r->w.now_ns, kind, side, pkts[i]);
 }
 
+/* Some switch on the way is congested. */
+static void
+mark_some(struct run *r, struct pkt **pkts, uint32_t n)
+{
+	for (uint32_t i = 0; i < n && r->s->ce_ppm; i++) {
+		uint8_t *l2 = pkts[i]->data;
+		uint32_t l3_off = l2[12] == 0x81 && l2[13] == 0 ? 18 : 14;
+		uint16_t type = (uint16_t)(l2[l3_off - 2] << 8 | l2[l3_off - 1]);
+
+		if ((type == 0x0800 || type == 0x86dd) &&
+		    prng_below(&r->prng, 1000000) < r->s->ce_ppm)
+			r->watch->tally.nb_ce += mark_ce(l2 + l3_off);
+	}
+}
+
 /* One turn of a side; whether a frame came or went. */
 static bool
 turn_side(struct run *r, int side)
@@ -81,6 +98,7 @@ turn_side(struct run *r, int side)
 	room = port->ops->tx_room(port);
 	nb_out = stack_tx(w->nic[side], pkts, room < STACK_BURST ? room : STACK_BURST, w->now_ns);
 	note_frames(r, REL_TRACE_SENT, side, pkts, nb_out);
+	mark_some(r, pkts, nb_out);
 	if (port->ops->tx_burst(port, pkts, nb_out, w->now_ns) != nb_out)
 		rel_bad(&r->o.verdict, "the link refuses frames for which it had room");
 	return nb_in || nb_out;
@@ -388,10 +406,6 @@ open_world(struct run *r, const struct rel_subject *subject)
 	};
 
 	world_open(&r->w, &conf);
-	for (int side = 0; side < 2; side++)
-		app_reg(&r->mr[side], &r->w, side, r->o.mem[side], r->o.mem_bytes,
-		        SHM_ACCESS_LOCAL_WRITE | SHM_ACCESS_REMOTE_WRITE | SHM_ACCESS_REMOTE_READ |
-		                SHM_ACCESS_REMOTE_ATOMIC | SHM_ACCESS_MW_BIND);
 }
 
 static void
@@ -481,11 +495,8 @@ bind_windows(struct run *r, uint32_t pair, int side)
 }
 
 static void
-set_up(struct run *r, const struct rel_subject *subject)
+connect_all(struct run *r, const struct rel_subject *subject)
 {
-	rel_oracle_open(&r->o, r->s);
-	open_world(r, subject);
-	open_ends(r);
 	for (uint8_t state = SHM_QPS_INIT; state <= SHM_QPS_RTS; state++)
 		for (uint32_t p = 0; p < r->s->nb_pairs; p++)
 			for (int side = 0; side < 2; side++) {
@@ -497,9 +508,70 @@ set_up(struct run *r, const struct rel_subject *subject)
 	for (uint32_t p = 0; p < r->s->nb_pairs; p++)
 		for (int side = 0; side < 2; side++)
 			bind_windows(r, p, side);
+}
+
+static void
+reg_memory(struct run *r)
+{
+	rel_oracle_open(&r->o, r->s);
+	for (int side = 0; side < 2; side++)
+		app_reg(&r->mr[side], &r->w, side, r->o.mem[side], r->o.mem_bytes,
+		        SHM_ACCESS_LOCAL_WRITE | SHM_ACCESS_REMOTE_WRITE | SHM_ACCESS_REMOTE_READ |
+		                SHM_ACCESS_REMOTE_ATOMIC | SHM_ACCESS_MW_BIND);
+}
+
+static void
+set_up(struct run *r, const struct rel_subject *subject)
+{
+	prng_seed(&r->prng, r->s->seed);
+	open_world(r, subject);
+	reg_memory(r);
+	open_ends(r);
+	connect_all(r, subject);
 	if (fault_any(&r->s->fault))
 		world_spoil(&r->w, &r->s->fault);
-	r->start_ns = r->w.now_ns;
+}
+
+static void
+close_memory(struct run *r)
+{
+	for (uint32_t p = 0; p < r->s->nb_pairs; p++)
+		for (int side = 0; side < 2; side++)
+			for (uint32_t i = 0; i < r->s->ways[p][!side].nb_windows; i++)
+				mr_destroy(r->w.nic[side], r->ends[p][side].windows[i]);
+	for (int side = 0; side < 2; side++)
+		local_mr_close(&r->mr[side], r->w.nic[side]);
+	rel_oracle_close(&r->o);
+}
+
+/* The same QPs once more, with memory of their own. */
+static void
+set_up_again(struct run *r, const struct rel_subject *subject)
+{
+	struct fault_params none = {.seed = r->s->fault.seed};
+	const struct shm_qp_attr attr = {0};
+	struct shm_cqe c;
+
+	if (port_is_fault(r->w.port[0]))
+		port_fault_set(r->w.port[0], &none);
+	rest(r, REST_NS);
+	close_memory(r);
+	rel_schedule_again(r->s);
+	reg_memory(r);
+	for (uint32_t p = 0; p < r->s->nb_pairs; p++)
+		for (int side = 0; side < 2; side++) {
+			struct end *end = &r->ends[p][side];
+			int err = app_to(&end->qp, &attr, SHM_QPS_RESET);
+
+			assert(!err);
+			while (local_poll(&end->qp.scq, &c) || local_poll(&end->qp.rcq, &c))
+				;
+			end->next_post_ns = 0;
+			r->posters[p][side].next_ns = NEVER_NS;
+		}
+	connect_all(r, subject);
+	if (port_is_fault(r->w.port[0]))
+		port_fault_set(r->w.port[0], &r->s->fault);
 }
 
 /* ---- the end ---- */
@@ -525,21 +597,11 @@ check_leaks(struct run *r)
 }
 
 static void
-close_end(struct run *r, uint32_t pair, int side)
-{
-	struct end *end = &r->ends[pair][side];
-
-	app_close(&end->qp);
-	for (uint32_t i = 0; i < r->s->ways[pair][!side].nb_windows; i++)
-		mr_destroy(r->w.nic[side], end->windows[i]);
-}
-
-static void
 tear_down(struct run *r)
 {
 	for (int side = 0; side < 2; side++) {
 		for (uint32_t p = 0; p < r->s->nb_pairs; p++)
-			close_end(r, p, side);
+			app_close(&r->ends[p][side].qp);
 		if (r->s->has_srq[side])
 			app_srq_close(&r->srq[side]);
 	}
@@ -547,10 +609,8 @@ tear_down(struct run *r)
 		check_leaks(r);
 	if (r->leaked)
 		pkt_free(&r->leaked, 1);
-	for (int side = 0; side < 2; side++)
-		mr_destroy(r->w.nic[side], r->mr[side].mr);
+	close_memory(r);
 	world_close(&r->w);
-	rel_oracle_close(&r->o);
 }
 
 /* SEND_INVs that were received have invalidated their windows, and no others are. */
@@ -660,6 +720,28 @@ rel_mischief_text(enum rel_mischief mischief)
 	return texts[mischief];
 }
 
+/* To the end, or to the first thing wrong. */
+static void
+go(struct run *r)
+{
+	uint64_t start_ns = r->w.now_ns, end_ns;
+
+	r->nb_turns = 0;
+	while (!r->o.verdict.is_bad && !rel_oracle_is_done(&r->o)) {
+		uint64_t next_ns = run_apps(r);
+
+		turn(r, next_ns, NEVER_NS);
+		if (r->w.now_ns - start_ns > VIRTUAL_NS_MAX || r->nb_turns > TURNS_MAX)
+			hangs(r);
+	}
+	if (r->o.verdict.is_bad)
+		return;
+	for (end_ns = r->w.now_ns + REST_NS; r->w.now_ns < end_ns;)
+		turn(r, run_apps(r), end_ns);
+	poll_all(r);
+	judge_end(r);
+}
+
 struct rel_verdict
 rel_run(const struct rel_subject *subject, uint64_t seed, struct rel_watch *watch)
 {
@@ -672,20 +754,13 @@ rel_run(const struct rel_subject *subject, uint64_t seed, struct rel_watch *watc
 	r.watch = watch;
 	r.countdown = 1 + (uint32_t)(seed % 4);
 	set_up(&r, subject);
-	while (!r.o.verdict.is_bad && !rel_oracle_is_done(&r.o)) {
-		uint64_t next_ns = run_apps(&r);
-
-		turn(&r, next_ns, NEVER_NS);
-		if (r.w.now_ns - r.start_ns > VIRTUAL_NS_MAX || r.nb_turns > TURNS_MAX)
-			hangs(&r);
-	}
-	if (!r.o.verdict.is_bad) {
-		for (uint64_t end_ns = r.w.now_ns + REST_NS; r.w.now_ns < end_ns;)
-			turn(&r, run_apps(&r), end_ns);
-		poll_all(&r);
-		judge_end(&r);
-	}
+	go(&r);
 	count(&r, &watch->tally);
+	if (s.is_again && !r.o.verdict.is_bad) {
+		set_up_again(&r, subject);
+		go(&r);
+		watch->tally.nb_again++;
+	}
 	name_failed(&r, watch->failed, sizeof(watch->failed));
 	tear_down(&r);
 	return r.o.verdict;

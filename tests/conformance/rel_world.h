@@ -19,7 +19,8 @@ struct rel_subject {
 
 /** What a run did, beside its verdict: for those who want to know whether it was hard enough. */
 struct rel_tally {
-	uint64_t nb_ops, nb_retransmits, nb_timeouts, nb_rnr, nb_dropped, nb_frames;
+	uint64_t nb_ops, nb_retransmits, nb_timeouts, nb_rnr, nb_dropped, nb_frames, nb_ce;
+	uint64_t nb_again; /**< runs whose QPs were used again */
 	uint64_t virtual_ns;
 };
 

@@ -78,7 +78,7 @@ run(const struct rel_subject *subject, uint64_t seed, struct rel_watch *watch)
 	if (!v.is_bad)
 		return;
 	rel_run(subject, seed, &closer);
-	rel_trace_print(&trace, stderr);
+	rel_trace_print(&trace, getenv("WEFT_TEST_SEED") ? UINT64_MAX : 100, stderr);
 	fputs(closer.failed, stderr);
 	explain(subject, seed, &v);
 	cr_assert_fail("%s, seed %llu: %s", subject->name, (unsigned long long)seed, v.why);
@@ -94,11 +94,12 @@ progress(const struct rel_subject *subject, uint64_t nb_seeds, const struct rel_
 		return;
 	fprintf(to,
 	        "%s: %llu seeds, %llu operations, %llu frames, %llu lost, %llu repeats, %llu "
-	        "timeouts, %llu without a receive\n",
+	        "timeouts, %llu without a receive, %llu marked CE, %llu of the runs twice\n",
 	        subject->name, (unsigned long long)nb_seeds, (unsigned long long)t->nb_ops,
 	        (unsigned long long)t->nb_frames, (unsigned long long)t->nb_dropped,
 	        (unsigned long long)t->nb_retransmits, (unsigned long long)t->nb_timeouts,
-	        (unsigned long long)t->nb_rnr);
+	        (unsigned long long)t->nb_rnr, (unsigned long long)t->nb_ce,
+	        (unsigned long long)t->nb_again);
 	fclose(to);
 }
 
@@ -128,7 +129,7 @@ Test(conformance_reliability, every_engine_carries_every_operation)
 
 /* A run in a process of its own: a mistake may well end in an assert of the stack. */
 static bool
-is_found(const struct rel_planted *p, uint64_t seed, char *why, size_t size)
+is_found(const struct rel_subject *subject, uint64_t seed, char *why, size_t size)
 {
 	int ends[2], status;
 	ssize_t len;
@@ -142,9 +143,7 @@ is_found(const struct rel_planted *p, uint64_t seed, char *why, size_t size)
 		struct rel_verdict v;
 
 		close(STDERR_FILENO); /* an assert's words are nobody's concern */
-		if (p->plant)
-			p->plant();
-		v = rel_run(&p->subject, seed, &watch);
+		v = rel_run(subject, seed, &watch);
 		if (v.is_bad && write(ends[1], v.why, strlen(v.why)) < 0)
 			_exit(2);
 		_exit(v.is_bad);
@@ -159,19 +158,29 @@ is_found(const struct rel_planted *p, uint64_t seed, char *why, size_t size)
 	return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
 }
 
+static void
+find(const struct rel_planted *p, enum framing framing)
+{
+	struct rel_subject subject = rel_plant(p, framing);
+	bool found = false;
+	char why[256] = "";
+	uint64_t seed = 0;
+
+	while (!found && seed < NB_SEEDS_PLANTED)
+		found = is_found(&subject, ++seed, why, sizeof(why));
+	cr_log_info("%s over %s: seed %llu: %s", p->name, framing_name(framing),
+	            (unsigned long long)seed, why);
+	cr_expect_eq(found, !p->is_good, "%s over %s: %s after %llu seeds%s%s", p->name,
+	             framing_name(framing), found ? "found" : "not found", (unsigned long long)seed,
+	             found ? ": " : "", why);
+}
+
 Test(conformance_reliability, each_planted_mistake_is_found)
 {
-	for (const struct rel_planted *p = rel_planted_engines; p->subject.name; p++) {
-		bool found = false;
-		char why[256] = "";
-		uint64_t seed = 0;
-
-		while (!found && seed < NB_SEEDS_PLANTED)
-			found = is_found(p, ++seed, why, sizeof(why));
-		cr_log_info("%s: seed %llu: %s", p->subject.name, (unsigned long long)seed, why);
-		cr_expect_eq(found, !p->is_good, "%s: %s after %llu seeds%s%s", p->subject.name,
-		             found ? "found" : "not found", (unsigned long long)seed,
-		             found ? ": " : "", why);
+	for (const struct rel_planted *p = rel_planted_engines; p->name; p++) {
+		if (!p->needs_weft)
+			find(p, FRAMING_ROCEV2);
+		find(p, FRAMING_WEFT);
 	}
 }
 
