@@ -5,8 +5,8 @@
 #include "rel_world.h"
 
 /**
- * The engines under test, each on each framing that it can have. A new one is a line in
- * rel_subjects.c.
+ * The engines under test: each of reliability/engines.c that repeats what is lost, on each framing
+ * that it can have, and some of the suite's own.
  *
  * @return  ends with one without a name.
  */
