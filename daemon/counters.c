@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "peers.h"
 
 /* Once to count, once to read, both on the worker; between them a port may get a fault layer. */
 struct walk {

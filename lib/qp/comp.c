@@ -2,9 +2,13 @@
 #include "comp.h"
 
 #include "fail.h"
+#include "open.h"
 #include "req.h"
 #include "weft_stream.h"
 #include "wr.h"
+
+/* Timeouts without progress before a peer is asked whether it was started anew. Our choice. */
+#define PROBE_TIMEOUTS 2
 
 static uint64_t
 min_ns(uint64_t a, uint64_t b)
@@ -48,6 +52,8 @@ comp_arm(struct qp *qp)
 	due = min_ns(due, qp->hold_ns ? qp->hold_ns : qp->rel->deadline_ns);
 	if (qp->framing == QP_WEFT)
 		due = min_ns(due, weft_due_ns(qp));
+	if (qp->framing == QP_PENDING)
+		due = open_gives_up_ns(qp);
 	/* A later deadline only waits: the timer looks again when it comes up. */
 	if (!wheel_is_armed(&qp->timer) || due < qp->timer.due_ns)
 		wheel_arm(&qp->nic->wheel, &qp->timer, due);
@@ -226,6 +232,8 @@ rel_timer(struct qp *qp, uint64_t now_ns)
 		qp->error.nb_timeouts++;
 		qp->nic->stats.local_ack_timeout_err++;
 		qp->counts.timeouts++;
+		if (qp->error.nb_timeouts == PROBE_TIMEOUTS)
+			open_probe(qp, now_ns);
 	}
 	if (out.lost.nb_pkts)
 		feed_loss(qp, &out, now_ns);
@@ -236,6 +244,12 @@ comp_timer(struct qp *qp, uint64_t now_ns)
 {
 	if (qp->state == SHM_QPS_ERR || qp->state == SHM_QPS_RESET)
 		return;
+	if (qp->framing == QP_PENDING) {
+		if (open_gives_up_ns(qp) <= now_ns)
+			open_give_up(qp);
+		comp_arm(qp);
+		return;
+	}
 	end_hold(qp, now_ns);
 	if (qp->framing == QP_WEFT)
 		weft_timer(qp, now_ns);

@@ -7,6 +7,7 @@
 #include "batch.h"
 #include "event.h"
 #include "lease.h"
+#include "peers.h"
 #include "psn.h"
 #include "resp.h"
 #include "weft_stream.h"
@@ -34,6 +35,14 @@ static const char *const reason_text[QP_REASON_NB] = {
 	[QP_REASON_CQ_OVERRUN] = "completion queue overrun",
 	[QP_REASON_ADDRESS] = "its address left the interface",
 	[QP_REASON_LINK] = "retry count exceeded: the NIC's own link is down",
+	[QP_REASON_NO_WEFT] = "framing = weft, and the peer speaks RoCEv2 only",
+	[QP_REASON_OPEN_PLAIN] = "framing = weft, and the peer's QP is plain RoCEv2",
+	[QP_REASON_OPEN_ENGINES] = "the two ends ask for different reliability engines",
+	[QP_REASON_OPEN_PMTU] = "the two ends have different path MTUs",
+	[QP_REASON_OPEN_LINK_MTU] = "the longest packet of the other end does not fit the link",
+	[QP_REASON_OPEN_TERMS] = "one end asks for what the other cannot do",
+	[QP_REASON_NEVER_READY] = "retry count exceeded: the peer's QP never became ready",
+	[QP_REASON_RESTARTED] = "the peer was started anew",
 };
 
 /** What can be done about it; NULL = the reason says all. */
@@ -48,6 +57,14 @@ static const char *const remedy_text[QP_REASON_NB] = {
 	[QP_REASON_LOCAL_MEMORY] = "keep it mapped until it is deregistered",
 	[QP_REASON_REQ_ACCESS] = "check rkey, range and access flags of the registration",
 	[QP_REASON_LINK] = "bring the interface up, or the process at the other end of the link",
+	[QP_REASON_NO_WEFT] = "say framing = auto or rocev2 for it, or start a weftd there",
+	[QP_REASON_OPEN_PLAIN] = "give both ends the same framing",
+	[QP_REASON_OPEN_ENGINES] =
+		"name the same engine in both conf files, if need be in a [peer]",
+	[QP_REASON_OPEN_PMTU] = "modify both to the same path MTU",
+	[QP_REASON_OPEN_LINK_MTU] = "use a smaller path MTU, or raise the link's",
+	[QP_REASON_NEVER_READY] = "is its program alive, and its QP connected to this one?",
+	[QP_REASON_RESTARTED] = "connect anew",
 	[QP_REASON_CQ_OVERRUN] = "make it larger, or poll it more often",
 };
 
@@ -93,6 +110,11 @@ why_text(const struct qp *qp, char *buf, size_t size)
 {
 	char address[IP_ADDR_TEXT + 16];
 
+	if (qp->error.why == QP_REASON_OPEN_ENGINES && qp->open.peer) {
+		snprintf(buf, size, "%s: %s here, %s there", reason_text[qp->error.why],
+		         qp->rel_ops->info.name, qp->open.peer->engine);
+		return;
+	}
 	if (qp->error.why != QP_REASON_ADDRESS) {
 		snprintf(buf, size, "%s", reason_text[qp->error.why]);
 		if (qp->error.why == QP_REASON_LINK)
@@ -122,9 +144,8 @@ qp_explain(const struct qp *qp, char *buf, uint32_t size)
 	snprintf(buf, size,
 	         "%s; PSN %u, oldest not acknowledged %u, next %u, READs and atomics missing %u, "
 	         "timeouts %u, RNR NAKs %u; %s",
-	         why, (uint32_t)qp->error.psn & PSN_MASK, (uint32_t)una & PSN_MASK,
-	         (uint32_t)qp->tx_nxt_psn & PSN_MASK, qp->nb_rd, qp->error.nb_timeouts, qp->nb_rnr,
-	         peer);
+	         why, qp->error.psn, (uint32_t)una & PSN_MASK, (uint32_t)qp->tx_nxt_psn & PSN_MASK,
+	         qp->nb_rd, qp->error.nb_timeouts, qp->nb_rnr, peer);
 }
 
 static void
@@ -273,7 +294,7 @@ explain_once(struct qp *qp, enum qp_reason why, uint64_t psn)
 
 	if (qp->error.why == QP_REASON_NONE) {
 		qp->error.why = why;
-		qp->error.psn = psn;
+		qp->error.psn = (uint32_t)psn & PSN_MASK;
 		qp->error.down_s = (uint32_t)((qp->nic->now_ns - qp->nic->link_ns) / 1000000000);
 	}
 	if (why == QP_REASON_USER)
@@ -414,6 +435,12 @@ qp_fail_address(struct qp *qp)
 {
 	fail_both(qp, QP_REASON_ADDRESS, SHM_WC_GENERAL_ERR, 0, qp->rel->tx_una,
 	          SHM_EVENT_QP_FATAL);
+}
+
+void
+qp_fail_open(struct qp *qp, enum qp_reason why)
+{
+	fail_both(qp, why, SHM_WC_GENERAL_ERR, 0, 0, SHM_EVENT_QP_FATAL);
 }
 
 void

@@ -39,6 +39,9 @@ void qp_flush_recv(struct qp *qp, const struct recv_wr *wr);
 /** Its completion queue is full. */
 void qp_fail_overrun(struct qp *qp);
 
+/** It and its peer's do not agree on how to talk. */
+void qp_fail_open(struct qp *qp, enum qp_reason why);
+
 /** Its own address is no longer the NIC's. */
 void qp_fail_address(struct qp *qp);
 

@@ -4,6 +4,7 @@
 #include "batch.h"
 #include "fail.h"
 #include "path.h"
+#include "peers.h"
 #include "wr.h"
 
 /* What a NIC does when the interface that it stands on has changed. */

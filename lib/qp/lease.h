@@ -79,7 +79,6 @@ lease_wrs(struct qp *qp)
 
 	if (!block)
 		return false;
-	qp->wrs_block = block;
 	if (qp->framing == QP_PLAIN) {
 		qp->msgs = (struct rel_msg *)block;
 		qp->rel_qp.tx_msgs = qp->msgs;
@@ -97,7 +96,7 @@ lease_wrs_end(struct qp *qp)
 {
 	if (!qp->wrs)
 		return;
-	lease_give(qp->nic, qp->wrs_slab, qp->wrs_block);
+	lease_give(qp->nic, qp->wrs_slab, qp->wrs - lease_wrs_offset(qp->wr_mask + 1));
 	qp->wrs = NULL;
 }
 

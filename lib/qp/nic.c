@@ -7,6 +7,7 @@
 
 #include "batch.h"
 #include "hdr.h"
+#include "open.h"
 
 static_assert(SCHED_CLASSES == PAUSE_CLASSES, "the scheduler's classes are those of the link");
 
@@ -101,6 +102,16 @@ nic_find_shared_cc(const struct nic_conf *conf, const struct cc_ops **shared)
 	return is_only;
 }
 
+static bool
+wishes_weft(const struct nic_conf *conf)
+{
+	bool wishes = conf->bind.framing != FRAMING_WISH_ROCEV2;
+
+	for (uint32_t i = 0; i < conf->nb_peers; i++)
+		wishes |= conf->peers[i].framing != FRAMING_WISH_ROCEV2;
+	return wishes;
+}
+
 struct nic *
 nic_create(const struct nic_conf *conf, uint64_t now_ns)
 {
@@ -148,6 +159,11 @@ nic_create(const struct nic_conf *conf, uint64_t now_ns)
 	if (cc)
 		nic->cc_nic.shared = calloc(1, cc->nic_state_size);
 	if (!nic->batch || !nic->neigh || (cc && !nic->cc_nic.shared)) {
+		nic_destroy(nic);
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (wishes_weft(conf) && !(nic->peers = open_peers(nic))) {
 		nic_destroy(nic);
 		errno = ENOMEM;
 		return NULL;

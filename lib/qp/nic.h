@@ -12,7 +12,6 @@
 #include "list.h"
 #include "neigh.h"
 #include "pause.h"
-#include "peers.h"
 #include "pkt.h"
 #include "prng.h"
 #include "sched.h"
@@ -22,6 +21,7 @@
 #include "wire.h"
 
 struct batch;
+struct peers;
 struct qp;
 
 /** Neighbours in use at a time. Each QP uses one at most. Source: our choice. */

@@ -11,6 +11,7 @@
 #include "fail.h"
 #include "lease.h"
 #include "log.h"
+#include "open.h"
 #include "path.h"
 #include "psn.h"
 #include "req.h"
@@ -100,6 +101,7 @@ qp_create(struct nic *nic, const struct qp_init *init)
 	list_init(&qp->resp_link);
 	list_init(&qp->cnp_link);
 	list_init(&qp->done_link);
+	list_init(&qp->open.link);
 	wheel_timer_init(&qp->timer);
 	do
 		qp->qpn = (uint32_t)nic_random(nic) & PSN_MASK;
@@ -155,6 +157,7 @@ stop(struct qp *qp)
 	turns_del(&qp_client(qp)->cnp, &qp->cnp_link);
 	turns_del(&qp_client(qp)->done, &qp->done_link);
 	wheel_cancel(&qp->nic->wheel, &qp->timer);
+	open_end(qp);
 	path_drop(qp);
 }
 
@@ -280,6 +283,8 @@ enter(struct qp *qp, uint8_t from, uint8_t to, uint64_t now_ns)
 		break;
 	case SHM_QPS_RTR:
 		to_rtr(qp);
+		if (qp->framing == QP_PENDING)
+			open_begin(qp, now_ns);
 		break;
 	case SHM_QPS_RTS:
 		if (from == SHM_QPS_RTR && qp->framing == QP_PLAIN)
@@ -349,6 +354,8 @@ qp_doorbell(struct qp *qp, uint64_t now_ns)
 		wr_complete_later(qp);
 	else if ((qp->state == SHM_QPS_RTS || qp->state == SHM_QPS_SQD) && wq_is_broken(&qp->sq))
 		qp_fail_ring(qp);
+	else if (qp->framing == QP_PENDING)
+		open_posted(qp, now_ns);
 	else if (req_has_work(qp))
 		sched_wake(&qp->nic->sched, &qp->sched, now_ns);
 }

@@ -42,6 +42,15 @@ enum qp_reason {
 	QP_REASON_CQ_OVERRUN,
 	QP_REASON_ADDRESS, /**< its own address left the interface */
 	QP_REASON_LINK,    /**< as RETRY, and the NIC's own link is down */
+	/* the two ends do not agree: open.h */
+	QP_REASON_NO_WEFT,       /**< the peer does not speak weft, and the conf asks for it */
+	QP_REASON_OPEN_PLAIN,    /**< the peer's QP is plain RoCEv2, and the conf asks for weft */
+	QP_REASON_OPEN_ENGINES,  /**< other reliability engines */
+	QP_REASON_OPEN_PMTU,     /**< other path MTUs */
+	QP_REASON_OPEN_LINK_MTU, /**< the longest packet does not fit the link of one of them */
+	QP_REASON_OPEN_TERMS,    /**< an option that one of them has not */
+	QP_REASON_NEVER_READY,   /**< the peer's QP did not get ready in time */
+	QP_REASON_RESTARTED,     /**< the peer's NIC was started anew */
 	QP_REASON_NB,
 };
 
@@ -144,6 +153,13 @@ struct rd_res {
 };
 static_assert(sizeof(struct rd_res) == 32, "two in a cache line");
 
+/** What a QP that may be weft knows of its peer. */
+struct qp_open {
+	struct list link;  /**< in peer.asking, or in peer.open */
+	struct peer *peer; /**< held; NULL = a QP of the same NIC, or never needed */
+	uint64_t due_ns;   /**< its next OPEN; NEVER_NS = none */
+};
+
 /**
  * A QP. What is used together lies together (qp_prefetch): what every packet touches, the
  * responder, the requester, the path, and what only control and failures need. The states of the
@@ -159,6 +175,8 @@ struct qp {
 	bool comm_est;       /**< the event was raised */
 	bool drained_told;   /**< SQD: the event was raised */
 	uint8_t framing;     /**< enum qp_framing */
+	uint8_t open_asked;  /**< OPENs sent */
+	bool open_answered;  /**< terms are those that the peer's OPEN was answered with */
 	bool resp_turn;      /**< READ responses and requests take turns */
 	bool has_path;       /**< path and neigh are set */
 	bool path_to_self;   /**< the next hop's MAC is the own one */
@@ -187,6 +205,7 @@ struct qp {
 	uint16_t own_vlan; /**< VLAN ID of own_ip; 0 = untagged */
 
 	struct weft_terms terms; /**< QP_WEFT */
+	struct qp_open open;
 
 	/* responder */
 	struct weft_in win;    /**< QP_WEFT: the peer's stream */
@@ -219,8 +238,7 @@ struct qp {
 	struct list done_link; /**< in nic.done_qps, of its client's group */
 	struct cq *send_cq;
 	struct wq sq;
-	void *wrs_block; /**< leased: with what follows, if plain the messages too */
-	uint8_t *wrs;    /**< private copies, see wr_at; NULL = no request is open */
+	uint8_t *wrs; /**< leased: private copies, see wr_at; NULL = no request is open */
 	uint32_t wr_size;
 	uint32_t wr_mask;       /**< copies - 1 */
 	uint32_t wr_base;       /**< SQ index of the first copy */
@@ -256,7 +274,7 @@ struct qp {
 	struct shm_av av; /**< what path was made for */
 	/* why it failed, for people */
 	struct {
-		uint64_t psn;         /**< oldest not acknowledged, or at fault */
+		uint32_t psn;         /**< oldest not acknowledged, or at fault; 24 bits */
 		uint32_t nb_timeouts; /**< since progress */
 		uint32_t peer_psn;
 		uint32_t down_s;       /**< how long the NIC's link had been down */
@@ -268,7 +286,8 @@ struct qp {
 
 	/* what it went through since RESET, for people */
 	struct {
-		uint64_t retransmits, timeouts, rnr_naks;
+		uint64_t retransmits;
+		uint32_t timeouts, rnr_naks;
 	} counts;
 };
 

@@ -275,17 +275,6 @@ plan(struct qp *qp, const struct rel_tx *tx, uint64_t rate_bps, uint64_t now_ns)
 	return bytes;
 }
 
-/* Bytes of a frame, for pace and window. */
-static uint32_t
-weft_bytes(const struct wire_pkt *w)
-{
-	const struct wire_weft *f = &w->weft;
-
-	return w->payload_len + FRAME_OVERHEAD + WEFT_OFF_INT - BTH_LEN +
-	       opcode_table[w->opcode].ext_len + (f->nb_slots ? INT_LEN(f->nb_slots) : 0) +
-	       (f->has_lane ? LANE_LEN : 0) + (f->has_ts ? TS_LEN : 0);
-}
-
 /* What a READ brings, unless the region is gone meanwhile. */
 static void
 gather_response(struct qp *qp, const struct weft_fill *f, struct out_pkt *o)
@@ -304,7 +293,7 @@ plan_weft(struct qp *qp, const struct rel_tx *tx, uint64_t rate_bps, uint64_t no
 	uint32_t bytes;
 
 	weft_fill(qp, msg_of(qp, tx->psn), tx, &w, &f, now_ns);
-	bytes = weft_bytes(&w);
+	bytes = FRAME_OVERHEAD - BTH_LEN + wire_hdr_len(&w) + w.payload_len;
 	w.ack_req = want_ack(qp, tx, 0, bytes, rate_bps, now_ns);
 	account(qp, tx, w.ack_req, bytes, now_ns);
 	if (f.wr && goes_nowhere(qp, f.wr_idx))

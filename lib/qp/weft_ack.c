@@ -96,7 +96,7 @@ weft_answer(struct qp *qp, const struct wire_pkt *w, const struct rel_rx *rx,
 	bool each = qp->rel_ops->info.wire & WIRE_ACK_EACH;
 
 	note_newest(qp, w, now_ns);
-	in->ack_psn = rx->psn;
+	in->ack_psn = (uint32_t)rx->psn & PSN_MASK;
 	if (out->place != REL_DROP)
 		in->nb_unacked++;
 	switch (out->resp) {
@@ -135,11 +135,12 @@ static uint64_t
 cum_of(const struct qp *qp)
 {
 	const struct weft_in *in = &qp->win;
-	uint64_t cum = qp->rel->rx_cum;
+	uint64_t cum = qp->rel->rx_cum, fault;
 
-	return in->fault_msn >= in->emsn && in->fault_msn != WEFT_NONE && in->fault_psn < cum
-	               ? in->fault_psn
-	               : cum;
+	if (in->fault_msn == WEFT_NONE || in->fault_msn < in->emsn)
+		return cum;
+	fault = psn_unwrap(cum, in->fault_psn);
+	return fault < cum ? fault : cum;
 }
 
 static void

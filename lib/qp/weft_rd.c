@@ -119,7 +119,7 @@ weft_fault(struct qp *qp, uint64_t msn, uint64_t psn, const struct verdict *v)
 	if (msn >= in->fault_msn)
 		return;
 	in->fault_msn = msn;
-	in->fault_psn = psn;
+	in->fault_psn = (uint32_t)psn & PSN_MASK;
 	in->fault_syndrome = v->syndrome;
 	in->fault_why = v->why;
 	in->fault_recv_status = v->recv_status;
@@ -199,7 +199,7 @@ weft_fault_now(struct qp *qp, uint32_t msn, uint8_t syndrome)
 	struct weft_in *in = &qp->win;
 
 	in->fault_msn = psn_unwrap(in->emsn, msn);
-	in->fault_psn = qp->rel->rx_cum - 1;
+	in->fault_psn = (uint32_t)(qp->rel->rx_cum - 1) & PSN_MASK;
 	in->fault_syndrome = syndrome;
 	in->fault_recv_status = 0;
 	end(qp);

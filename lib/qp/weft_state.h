@@ -116,22 +116,22 @@ struct weft_in {
 	bool has_int;        /**< rx->int_area is of a packet since the last acknowledgement */
 	uint8_t nb_unacked;  /**< packets since the last acknowledgement */
 	uint16_t sport;      /**< UDP source port of the newest packet */
-	uint64_t ack_psn;    /**< that triggers the next acknowledgement */
+	uint32_t ack_psn;    /**< 24 bits; that triggers the next acknowledgement */
+	uint32_t ts_ns;      /**< timestamp of the newest packet */
 	uint64_t ack_due_ns; /**< latest time for it; NEVER_NS = nothing to acknowledge */
 	uint64_t came_ns;    /**< when the newest packet came */
-	uint32_t ts_ns;      /**< its timestamp */
 
 	/* the lowest message that is at fault; packets from it on are dropped */
 	uint64_t fault_msn; /**< WEFT_NONE = all is well */
-	uint64_t fault_psn;
-	uint64_t fault_repeat_ns; /**< the NAK is repeated from then on, if asked; 0 = not yet sent
-	                           */
+	/** The NAK is repeated from then on, if asked; 0 = not yet sent. */
+	uint64_t fault_repeat_ns;
+	uint32_t fault_psn;                    /**< 24 bits */
+	uint32_t fault_rnr_ssn, fault_rnr_msn; /**< 24 bits */
+	bool fault_refuses; /**< when the QP ended, these were refused, which the NAK says too */
 	uint8_t fault_syndrome;
 	uint8_t fault_why;         /**< enum qp_reason */
 	uint8_t fault_recv_status; /**< of the message's receive; 0 = it is not to blame */
 	uint16_t nb_faults;        /**< NAKs so far */
-	bool fault_refuses; /**< when the QP ended, these were refused, which the NAK says too */
-	uint32_t fault_rnr_ssn, fault_rnr_msn; /**< 24 bits */
 };
 
 /* ---- the own stream ---- */

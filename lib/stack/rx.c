@@ -6,6 +6,7 @@
 #include "batch.h"
 #include "comp.h"
 #include "dgram.h"
+#include "open.h"
 #include "qp.h"
 #include "rc.h"
 #include "resp.h"
@@ -155,6 +156,9 @@ rx_roce(struct nic *nic, const struct rx_pkt *rx, uint64_t now_ns)
 		nic_drop(nic, DROP_ICRC);
 		return;
 	}
+	if (qp && qp->framing == QP_PENDING && receives(qp) && w->opcode != OP_CNP &&
+	    same_transport(qp, w->opcode) && same_addresses(qp, w))
+		open_heard(qp, w->op->flags & OPF_STREAM, now_ns);
 	if (!may_have(nic, qp, w)) {
 		if (qp && qp->state == SHM_QPS_ERR && qp->framing == QP_WEFT &&
 		    (w->op->flags & OPF_STREAM) && same_addresses(qp, w))

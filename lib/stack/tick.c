@@ -4,6 +4,7 @@
 #include "batch.h"
 #include "comp.h"
 #include "lease.h"
+#include "peers.h"
 #include "qp.h"
 #include "wr.h"
 

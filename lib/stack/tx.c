@@ -3,6 +3,7 @@
 
 #include "batch.h"
 #include "comp.h"
+#include "peers.h"
 #include "qp.h"
 #include "req.h"
 #include "resp.h"

@@ -151,6 +151,15 @@ icrc_to_bth(const struct wire_path *path, const uint32_t bth[3])
 }
 
 uint32_t
+wire_hdr_len(const struct wire_pkt *w)
+{
+	const struct opcode_info *op = &opcode_table[w->opcode];
+	uint32_t options = op->flags & OPF_WEFT ? weft_options_len(&w->weft, op->flags) : 0;
+
+	return BTH_LEN + op->ext_len + options;
+}
+
+uint32_t
 wire_build(uint8_t *buf, struct wire_path *path, const struct wire_pkt *w, uint16_t udp_sport,
            uint8_t ecn, uint32_t *crc)
 {

@@ -17,8 +17,8 @@ map_of(const struct wire_weft *x, uint32_t flags)
 }
 
 /* Bytes of what the map announces. */
-static uint32_t
-options_len(const struct wire_weft *x, uint32_t flags)
+uint32_t
+weft_options_len(const struct wire_weft *x, uint32_t flags)
 {
 	uint32_t len = 0;
 
@@ -248,7 +248,7 @@ weft_build(uint8_t *buf, struct wire_path *path, const struct wire_pkt *w, uint1
 	uint32_t flags = op->flags, pad = -w->payload_len & 3;
 	uint32_t map = map_of(&w->weft, flags);
 	bool is_bare = !(map & ~(flags & OPF_STREAM ? MAP_STREAM_MARKS : MAP_ACK_MARKS));
-	uint32_t ext_len = op->ext_len + (is_bare ? 0 : options_len(&w->weft, flags));
+	uint32_t ext_len = op->ext_len + (is_bare ? 0 : weft_options_len(&w->weft, flags));
 	uint32_t udp_len = UDP_LEN + BTH_LEN + ext_len + w->payload_len + pad + ICRC_LEN;
 	uint32_t tos = (path->tos & 0xf0u) | (uint32_t)w->weft.tag << DCP_TAG_SHIFT | ecn;
 	uint8_t *p = buf + path->len;

@@ -277,6 +277,9 @@ void wire_path_init(struct wire_path *path, const struct wire_addr *addr);
 uint32_t wire_build(uint8_t *buf, struct wire_path *path, const struct wire_pkt *w,
                     uint16_t udp_sport, uint8_t ecn, uint32_t *crc);
 
+/** Bytes from the BTH to the payload of a packet that is to be built. */
+uint32_t wire_hdr_len(const struct wire_pkt *w);
+
 /**
  * Change the type of service in a frame that wire_build wrote, and the priority in its VLAN tag.
  * The ICRC covers neither.

@@ -137,4 +137,7 @@ enum wire_bad weft_read_header_only(const uint8_t *bth, struct wire_pkt *w);
 uint32_t weft_build(uint8_t *buf, struct wire_path *path, const struct wire_pkt *w,
                     uint16_t udp_sport, uint8_t ecn, uint32_t *crc);
 
+/** Bytes of the optional parts that a packet's map announces. */
+uint32_t weft_options_len(const struct wire_weft *x, uint32_t flags);
+
 #endif

@@ -5,6 +5,7 @@
 
 #include "engines.h"
 #include "framing.h"
+#include "open.h"
 #include "world.h"
 
 /* What the host promises to engines about their memory. */
@@ -113,6 +114,8 @@ open_world(struct world *w)
 	binds[3].peers = prefix_of(V4 "\x0a\x01", 14, 96 + 16);
 	nic->conf.peers = binds;
 	nic->conf.nb_peers = 4;
+	nic->peers = open_peers(nic);
+	cr_assert(nic->peers);
 	cr_assert(nic_find_engine_stats(nic));
 }
 
