@@ -29,8 +29,22 @@
 void
 weft_ack_now(struct qp *qp)
 {
+	if (qp->win.is_mute)
+		return;
 	qp->win.ack_due = true;
 	qp_respond(qp);
+}
+
+void
+weft_mute(struct qp *qp)
+{
+	struct weft_in *in = &qp->win;
+
+	in->is_mute = true;
+	in->ack_due = false;
+	in->ack_due_ns = NEVER_NS;
+	if (!in->fault_repeat_ns)
+		lease_fifo_end(qp);
 }
 
 bool
@@ -96,6 +110,8 @@ weft_answer(struct qp *qp, const struct wire_pkt *w, const struct rel_rx *rx,
 	bool each = qp->rel_ops->info.wire & WIRE_ACK_EACH;
 
 	note_newest(qp, w, now_ns);
+	if (in->is_mute)
+		return;
 	in->ack_psn = (uint32_t)rx->psn & PSN_MASK;
 	if (out->place != REL_DROP)
 		in->nb_unacked++;

@@ -184,6 +184,7 @@ invalidate(struct qp *qp, const struct weft_recv *r)
 	if (!(r->end_flags & OPF_IETH) || mr_invalidate(qp->nic, qp, r->imm))
 		return true;
 	weft_fault(qp, r->msn, qp->rel->rx_cum - 1, &exec_bad_access);
+	weft_mute(qp); /* its message is done already, and the NAK may have to wait */
 	return false;
 }
 
@@ -248,28 +249,13 @@ put_back_unused(struct qp *qp)
 		recv_put_back(qp, slot_of(in, in->bssn - 1)->wr);
 }
 
-/*
- * A QP that has ended says nothing more but why, if the peer is to blame: receives are given back,
- * and what an acknowledgement says of refusals would not be true.
- */
-static void
-say_no_more(struct qp *qp)
-{
-	struct weft_in *in = &qp->win;
-
-	in->ack_due = false;
-	in->ack_due_ns = NEVER_NS;
-	if (!in->fault_repeat_ns)
-		lease_fifo_end(qp);
-}
-
 bool
 weft_flush_recvs(struct qp *qp)
 {
 	struct weft_in *in = &qp->win;
 
-	if (qp->framing == QP_WEFT)
-		say_no_more(qp);
+	if (qp->framing == QP_WEFT) /* what was refused is not known any more */
+		weft_mute(qp);
 	if (!in->rx)
 		return true;
 	put_back_unused(qp);

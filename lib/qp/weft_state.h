@@ -132,6 +132,7 @@ struct weft_in {
 	uint8_t fault_why;         /**< enum qp_reason */
 	uint8_t fault_recv_status; /**< of the message's receive; 0 = it is not to blame */
 	uint16_t nb_faults;        /**< NAKs so far */
+	bool is_mute;              /**< no acknowledgement leaves any more, but a fatal NAK */
 };
 
 /* ---- the own stream ---- */

@@ -145,6 +145,8 @@ void weft_answer(struct qp *qp, const struct wire_pkt *w, const struct rel_rx *r
                  const struct rel_rx_out *out, uint64_t now_ns);
 /** Acknowledge as soon as possible. */
 void weft_ack_now(struct qp *qp);
+/** From now on nothing is said but a fatal NAK: it would include what is at fault. */
+void weft_mute(struct qp *qp);
 /** Whether one waits to leave. */
 bool weft_ack_waits(const struct qp *qp);
 /** Plan it. */
