@@ -195,7 +195,7 @@ post_atomic(struct rel_oracle *o, uint32_t pair, int side, uint32_t i, uint64_t 
 	struct rel_seen *seen = &o->seen[pair][side];
 	uint64_t old = seen->word;
 
-	if (op->word || op->bad_key)
+	if (op->word || op->fault)
 		return;
 	seen->old[i] = old;
 	*compare = op->hits ? old : ~old;
@@ -213,7 +213,7 @@ post_write(struct rel_oracle *o, uint32_t pair, int side, uint32_t i)
 	struct rel_seen *seen = &o->seen[pair][side];
 	uint8_t *to = want_at(o, !side, rel_remote(o, pair, side, i));
 
-	if (op->bad_key)
+	if (op->fault)
 		return;
 	if (o->s->end != REL_END_WHOLE && op->len) {
 		seen->before[i] = malloc(op->len);
@@ -251,8 +251,10 @@ rel_oracle_post(struct rel_oracle *o, uint32_t pair, int side, uint64_t *compare
 	own(o, side, local);
 	*compare = 0;
 	if (rel_is(op, SHM_OPS_OUT)) {
-		fill(local, op->len, name_of(o, pair, side, i));
-		memcpy(want_at(o, side, local), local, op->len);
+		uint32_t len = op->fault == REL_TOO_LONG ? op->len - 1 : op->len;
+
+		fill(local, len, name_of(o, pair, side, i));
+		memcpy(want_at(o, side, local), local, len);
 	}
 	if (seen->status) /* it will do nothing */
 		return;
@@ -405,7 +407,7 @@ check_done(struct rel_oracle *o, uint32_t pair, int side, uint32_t i)
 	struct rel_seen *seen = &o->seen[pair][side];
 	uint8_t *local = rel_local(o, pair, side, i);
 
-	if (op->bad_key)
+	if (op->fault)
 		BAD(o, "pair %u, side %d: operation %u is not allowed, and was done", pair, side,
 		    i);
 	check_writes(o, pair, side, i + 1);
@@ -419,6 +421,14 @@ check_done(struct rel_oracle *o, uint32_t pair, int side, uint32_t i)
 	if (!is_right(o, side, local, o->s->slot_bytes))
 		bad_memory(o, "local buffer", pair, side, i, side, local);
 }
+
+/* What the peer says of it. */
+static const uint8_t fault_status[] = {
+	[REL_BAD_KEY] = SHM_WC_REM_ACCESS_ERR,
+	[REL_TOO_LONG] = SHM_WC_REM_INV_REQ_ERR,
+	[REL_MISALIGNED] = SHM_WC_REM_INV_REQ_ERR,
+	[REL_BAD_INV] = SHM_WC_REM_ACCESS_ERR,
+};
 
 /* Under weft a message that still waits for a receive is flushed in front of what has failed. */
 static bool
@@ -451,7 +461,7 @@ may_fail(const struct rel_oracle *o, uint32_t pair, int side, uint32_t i, uint8_
 	case REL_END_ACCESS:
 		/* The peer has failed, and what it said last can be lost: also of what was well. */
 		if (is_bad_way)
-			return (op->bad_key && status == SHM_WC_REM_ACCESS_ERR) ||
+			return (op->fault && status == fault_status[op->fault]) ||
 			       (loses && status == SHM_WC_RETRY_EXC_ERR) ||
 			       was_refused(o, pair, side, i, status);
 		return is_bad_pair && status == SHM_WC_WR_FLUSH_ERR;
@@ -467,7 +477,7 @@ failed(struct rel_oracle *o, uint32_t pair, int side, uint32_t i, uint8_t status
 	if (!seen->status && !may_fail(o, pair, side, i, status))
 		BAD(o, "pair %u, side %d: operation %u ends with status %u", pair, side, i, status);
 	if (seen->status && status != SHM_WC_WR_FLUSH_ERR &&
-	    (seen->is_explained || !op_of(o, pair, side, i)->bad_key))
+	    (seen->is_explained || !op_of(o, pair, side, i)->fault))
 		BAD(o, "pair %u, side %d: operation %u behind the failed one has status %u", pair,
 		    side, i, status);
 	if (!seen->status)
@@ -558,7 +568,7 @@ allow_failed(struct rel_oracle *o, uint32_t pair, int side)
 		const struct rel_op *op = op_of(o, pair, side, i);
 		uint8_t *local = rel_local(o, pair, side, i);
 
-		if (rel_is(op, SHM_OPS_WRITE) && !op->bad_key)
+		if (rel_is(op, SHM_OPS_WRITE) && !op->fault)
 			either(o, !side, rel_remote(o, pair, side, i), seen->before[i], op->len,
 			       "WRITE");
 		if (rel_is(op, SHM_OPS_ATOMIC))
@@ -583,7 +593,7 @@ check_word(struct rel_oracle *o, uint32_t pair, int side)
 	for (uint32_t i = seen->nb_good; i < seen->nb_tried; i++) {
 		const struct rel_op *op = op_of(o, pair, side, i);
 
-		if (rel_is(op, SHM_OPS_ATOMIC) && !op->word && !op->bad_key && seen->old[i] == word)
+		if (rel_is(op, SHM_OPS_ATOMIC) && !op->word && !op->fault && seen->old[i] == word)
 			return;
 	}
 	BAD(o, "pair %u, side %d: word 0x%llx, and 0x%llx after all atomics", pair, side,

@@ -56,7 +56,6 @@ struct rel_oracle {
 	uint8_t *mem[2], *want[2];
 	size_t mem_bytes;
 	size_t stride, words;
-	uint32_t bad_key;
 };
 
 /** @param s  must live as long. */

@@ -326,7 +326,33 @@ spoil_request(struct maker *m, struct rel_way *w)
 		op->op = SHM_WR_WRITE;
 	if (!op->len)
 		op->len = 1;
-	op->bad_key = true;
+	op->fault = REL_BAD_KEY;
+	count_recvs(w);
+}
+
+/* The request that is not allowed asks for something else. */
+static void
+spoil_otherwise(struct maker *m, struct rel_way *w)
+{
+	static const struct {
+		uint8_t fault, op;
+	} kinds[] = {
+		{REL_TOO_LONG, SHM_WR_SEND},       {REL_TOO_LONG, SHM_WR_SEND_IMM},
+		{REL_MISALIGNED, SHM_WR_CMP_SWAP}, {REL_MISALIGNED, SHM_WR_FETCH_ADD},
+		{REL_BAD_INV, SHM_WR_SEND_INV},
+	};
+	uint32_t kind = below(m, sizeof(kinds) / sizeof(kinds[0]));
+	struct rel_op *op = w->ops;
+
+	while (!op->fault)
+		op++;
+	op->fault = kinds[kind].fault;
+	op->op = kinds[kind].op;
+	op->flags &= (uint8_t)~SHM_SEND_INLINE;
+	if (op->fault == REL_TOO_LONG)
+		op->len = m->s->slot_bytes + 1;
+	if (op->fault == REL_MISALIGNED)
+		op->len = 8;
 	count_recvs(w);
 }
 
@@ -423,6 +449,8 @@ make_more(struct maker *m)
 	prng_seed(&m->prng, ~s->seed);
 	s->ce_ppm = some_ppm(m, 300000);
 	s->is_again = !s->has_srq[0] && !s->has_srq[1] && one_in(m, 3);
+	if (s->end == REL_END_ACCESS && one_in(m, 2))
+		spoil_otherwise(m, &s->ways[0][s->bad_side]);
 	if (m->is_clean || one_in(m, 2))
 		return;
 	s->fault.tx.ppm[FAULT_TRIM] = some_ppm(m, 20000);

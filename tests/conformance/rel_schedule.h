@@ -31,13 +31,22 @@ enum rel_end {
 	REL_NB_ENDS,
 };
 
+/** What a request asks for that it must not have. */
+enum rel_fault {
+	REL_NO_FAULT,
+	REL_BAD_KEY,    /**< no such R_Key */
+	REL_TOO_LONG,   /**< a SEND one byte longer than the receive's buffer */
+	REL_MISALIGNED, /**< an atomic */
+	REL_BAD_INV,    /**< a SEND invalidates what is no window */
+};
+
 /** One work request. */
 struct rel_op {
 	uint8_t op;    /**< enum shm_wr_op */
 	uint8_t flags; /**< enum shm_send_flag */
 	uint8_t slot;  /**< WRITE, READ: of the other side's memory, of the way's own slots */
 	uint8_t word;  /**< atomics: 0 = the way's own, else 1 + that of a shared one */
-	bool bad_key;  /**< no such R_Key */
+	uint8_t fault; /**< enum rel_fault */
 	uint8_t nb_sge;
 	uint32_t len;    /**< bytes */
 	uint32_t gap_ns; /**< from the post before */

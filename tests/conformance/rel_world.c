@@ -183,6 +183,20 @@ cut(const struct rel_op *op, struct shm_sge sge[4], uint8_t *p, uint32_t len, ui
 	return nb;
 }
 
+/* Of a message that is longer than its buffer the first byte is sent last, too. */
+static uint32_t
+entries(const struct run *r, const struct rel_op *op, struct shm_sge sge[4], uint8_t *local,
+        int side)
+{
+	uint32_t key = r->mr[side].mr->key;
+
+	if (op->fault != REL_TOO_LONG)
+		return cut(op, sge, local, op->len, key);
+	sge[0] = (struct shm_sge){(uintptr_t)local, op->len - 1, key};
+	sge[1] = (struct shm_sge){(uintptr_t)local, 1, key};
+	return 2;
+}
+
 static void
 post(struct run *r, uint32_t pair, int side)
 {
@@ -200,10 +214,12 @@ post(struct run *r, uint32_t pair, int side)
 	uint64_t compare;
 
 	rel_oracle_post(&r->o, pair, side, &compare);
-	if (op->bad_key)
+	if (op->fault == REL_BAD_KEY)
 		wqe.rkey ^= 0x5a00;
+	if (op->fault == REL_MISALIGNED)
+		wqe.remote_addr++;
 	if (op->op == SHM_WR_SEND_INV)
-		wqe.imm = r->ends[pair][!side].inv_keys[op->inv];
+		wqe.imm = op->fault ? 0x5a5a : r->ends[pair][!side].inv_keys[op->inv];
 	if (op->op == SHM_WR_FETCH_ADD)
 		wqe.atomic.compare_add = op->add;
 	if (op->op == SHM_WR_CMP_SWAP) {
@@ -214,7 +230,7 @@ post(struct run *r, uint32_t pair, int side)
 	if (op->flags & SHM_SEND_INLINE) {
 		app_post_inline(&end->qp, wqe, local, op->len);
 	} else {
-		wqe.nb_sge = (uint16_t)cut(op, sge, local, op->len, r->mr[side].mr->key);
+		wqe.nb_sge = (uint16_t)entries(r, op, sge, local, side);
 		app_post_send(&end->qp, &wqe, sge);
 	}
 	rel_oracle_posted(&r->o, pair, side);
@@ -624,7 +640,7 @@ check_windows(struct run *r, uint32_t pair, int side)
 		const struct rel_op *op = &way->ops[i];
 		bool is_valid;
 
-		if (op->op != SHM_WR_SEND_INV)
+		if (op->op != SHM_WR_SEND_INV || op->fault)
 			continue;
 		is_valid = r->ends[pair][side].windows[op->inv]->valid;
 		if (is_valid != (i >= nb_received))
