@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "batch.h"
+#include "comp.h"
 #include "engines.h"
 #include "fail.h"
 #include "framing.h"
@@ -18,6 +19,9 @@
 #define TURN_QPS 64
 /** Those behind them wait so long, if none of them had anything to say. Our choice. */
 #define NEXT_LOOK_NS 100000
+/** With work posted it is waited for so long at least that a peer is found to be there or not: as
+ * long as a neighbour that is wanted is asked for. Our choice. */
+#define ASK_PEER_NS NEIGH_WANTED_NS
 /** OPENs are repeated after four times as long each, and each second in the end. */
 #define FIRST_REPEAT_NS 1000000
 #define LAST_REPEAT_NS 1000000000
@@ -32,6 +36,13 @@ static struct qp *
 qp_of(struct list *link)
 {
 	return container_of(link, struct qp, open.link);
+}
+
+/* In a state in which it may be asked, and ask. */
+static bool
+is_there(const struct qp *qp)
+{
+	return qp->state == SHM_QPS_RTR || qp->state == SHM_QPS_RTS || qp->state == SHM_QPS_SQD;
 }
 
 static bool
@@ -249,6 +260,10 @@ asked(struct qp *qp, uint64_t now_ns)
 static bool
 look_at(struct qp *qp, const struct peer *p, struct hello_msg *msg, uint64_t now_ns)
 {
+	if (!is_there(qp)) { /* it has failed */
+		settle(qp);
+		return false;
+	}
 	if (p->state == PEER_PLAIN && qp->framing == QP_PENDING) {
 		go_plain(qp, QP_REASON_NO_WEFT, now_ns);
 		return false;
@@ -290,6 +305,15 @@ next_open(void *arg, struct peer *p, struct hello_msg *msg, uint64_t now_ns)
 
 /* ---- answers ---- */
 
+/* It has failed because the two ends do not fit. */
+static bool
+was_refused(const struct qp *qp)
+{
+	return qp->state == SHM_QPS_ERR && qp->framing == QP_PENDING &&
+	       (qp->error.why == QP_REASON_OPEN_ENGINES || qp->error.why == QP_REASON_OPEN_PMTU ||
+	        qp->error.why == QP_REASON_OPEN_LINK_MTU || qp->error.why == QP_REASON_OPEN_TERMS);
+}
+
 /* The QP that an entry of a message is for, if the entry comes from its peer. */
 static struct qp *
 find(struct nic *nic, const struct peer *p, const struct hello_terms *t)
@@ -297,8 +321,7 @@ find(struct nic *nic, const struct peer *p, const struct hello_terms *t)
 	struct qp *qp = qp_find(nic, t->peer_qpn);
 
 	if (!qp || qp->type != SHM_QPT_RC || qp->attr.dest_qpn != t->own_qpn ||
-	    (qp->state != SHM_QPS_RTR && qp->state != SHM_QPS_RTS && qp->state != SHM_QPS_SQD) ||
-	    memcmp(&qp->peer_ip, &p->ip, sizeof(p->ip)) ||
+	    !(is_there(qp) || was_refused(qp)) || memcmp(&qp->peer_ip, &p->ip, sizeof(p->ip)) ||
 	    memcmp(&qp->own_ip, &p->own_ip, sizeof(p->own_ip)) || qp->own_vlan != p->vlan)
 		return NULL;
 	return qp;
@@ -319,6 +342,11 @@ answer_to(struct qp *qp, const struct hello_terms *asked, uint64_t now_ns)
 	if (qp->framing == QP_WEFT) {
 		if (own.status != HELLO_AGREED || !terms_equal(&terms, &qp->terms))
 			own.status = HELLO_NOT_READY; /* of another connection */
+		return own;
+	}
+	if (was_refused(qp)) { /* who asks again did not hear why */
+		if (!is_refusal(own.status))
+			own.status = HELLO_NOT_READY;
 		return own;
 	}
 	if (is_refusal(own.status)) {
@@ -360,7 +388,7 @@ on_answer(struct nic *nic, struct peer *p, const struct hello_terms *t, uint64_t
 	struct hello_terms own;
 	struct weft_terms terms;
 
-	if (!qp || qp->framing != QP_PENDING)
+	if (!qp || qp->framing != QP_PENDING || !is_there(qp))
 		return;
 	switch (t->status) {
 	case HELLO_AGREED:
@@ -405,8 +433,10 @@ decided(void *arg, struct peer *p, uint64_t now_ns)
 {
 	struct nic *nic = arg;
 
-	for (struct list *l = p->asking.next; l != &p->asking; l = l->next)
+	LIST_FOREACH (l, &p->asking) {
 		qp_of(l)->open.due_ns = now_ns;
+		comp_arm(qp_of(l)); /* it may give up from now on */
+	}
 	peers_want_open(nic->peers, p, now_ns);
 }
 
@@ -480,7 +510,8 @@ open_to_self(struct qp *qp, uint64_t now_ns)
 	struct hello_terms a, b;
 	struct weft_terms terms;
 
-	if (!peer || peer->framing != QP_PENDING || peer->attr.dest_qpn != qp->qpn ||
+	if (!peer || peer->framing != QP_PENDING || !is_there(peer) ||
+	    peer->attr.dest_qpn != qp->qpn ||
 	    memcmp(&peer->peer_ip, &qp->own_ip, sizeof(qp->own_ip)) ||
 	    memcmp(&peer->own_ip, &qp->peer_ip, sizeof(qp->peer_ip)))
 		return; /* it will find this one */
@@ -555,30 +586,42 @@ open_probe(struct qp *qp, uint64_t now_ns)
 	ask_at(qp, now_ns);
 }
 
-/* With work posted, retries run as for data; not before it is known that the peer speaks weft. */
+/* With work posted, retries run as for data. */
 void
 open_posted(struct qp *qp, uint64_t now_ns)
 {
-	if (!qp->progress_ns)
-		qp->progress_ns = now_ns;
+	if (qp->progress_ns || !wq_posted(&qp->sq, qp->sq.head))
+		return;
+	qp->progress_ns = now_ns;
+	comp_arm(qp);
 }
 
 uint64_t
 open_gives_up_ns(const struct qp *qp)
 {
 	const struct peer *p = qp->open.peer;
+	uint64_t wait_ns = (qp->attr.retry_cnt + 1u) * qp->rel_qp.ack_timeout_ns;
 	uint64_t from_ns = qp->progress_ns;
 
-	if (!from_ns || !qp->rel_qp.ack_timeout_ns || (p && p->state != PEER_WEFT))
+	if (!from_ns || !wait_ns)
 		return NEVER_NS;
-	if (p && p->since_ns > from_ns)
+	/* Who the peer is takes a while to find out, and where it is. */
+	if (p && p->state != PEER_WEFT && wait_ns < ASK_PEER_NS)
+		wait_ns = ASK_PEER_NS;
+	if (p && p->state == PEER_WEFT && p->since_ns > from_ns)
 		from_ns = p->since_ns;
-	return from_ns + (qp->attr.retry_cnt + 1u) * qp->rel_qp.ack_timeout_ns;
+	return from_ns + wait_ns;
 }
 
 void
 open_give_up(struct qp *qp)
 {
+	enum qp_reason why = QP_REASON_NEVER_READY;
+
+	if (!qp->nic->is_up && qp->open.peer)
+		why = QP_REASON_LINK;
+	else if (!qp->neigh->valid)
+		why = QP_REASON_NO_NEIGH;
 	settle(qp);
-	qp_fail(qp, QP_REASON_NEVER_READY, SHM_WC_RETRY_EXC_ERR, 0);
+	qp_fail(qp, why, SHM_WC_RETRY_EXC_ERR, 0);
 }

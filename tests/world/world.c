@@ -86,6 +86,8 @@ static void
 open_nic(struct world *w, int side)
 {
 	static const char *const names[] = {"side0", "side1"};
+	const struct reliability_ops *rel =
+		side && w->conf.rel_of_1 ? w->conf.rel_of_1 : w->conf.rel;
 	struct ip_addr ips[2] = {
 		{{[10] = 0xff, 0xff, 10, 0, 0, (uint8_t)(side + 1)}},
 		{{0xfd, 0, [15] = (uint8_t)(side + 1)}},
@@ -103,9 +105,10 @@ open_nic(struct world *w, int side)
 		.line_rate_bps = UINT64_C(100000000000),
 		.base_rtt_ns = 10000,
 		.window_pkts = w->conf.window_pkts,
-		.seed = 1234 + (uint64_t)side,
+		.seed = 1234 + (uint64_t)side + 2 * w->nb_restarts,
 		.first_msn = w->conf.first_msn,
-		.bind.set = {w->conf.rel ? w->conf.rel : reliability_find("gbn"), cc_find("fixed"),
+		.bind.framing = w->conf.framing[side],
+		.bind.set = {rel ? rel : reliability_find("gbn"), cc_find("fixed"),
 	                     lb_find("fixed", LB_HOST)},
 		.rel_dgram = reliability_find("none"),
 		.driver = &driver,
@@ -120,6 +123,7 @@ open_nic(struct world *w, int side)
 	conf.bind.params.cc = cc_params;
 	conf.bind.params.lb = defaults(&conf.bind.set.lb->info);
 	conf.plain = conf.bind.set;
+	conf.plain.rel = reliability_find("gbn");
 	conf.plain_params = conf.bind.params;
 	w->nic[side] = nic_create(&conf, w->now_ns);
 	assert(w->nic[side]);
@@ -157,6 +161,15 @@ world_spoil(struct world *w, const struct fault_params *fault)
 	int rc = port_fault_wrap(w->port[0], fault, w->pool, &w->port[0]);
 
 	assert(!rc);
+}
+
+void
+world_restart(struct world *w, int side)
+{
+	free_params(w->nic[side]);
+	nic_destroy(w->nic[side]);
+	w->nb_restarts++;
+	open_nic(w, side);
 }
 
 void

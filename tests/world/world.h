@@ -30,6 +30,8 @@ struct world_conf {
 	const uint8_t *traffic_class; /**< of both NICs; NULL = the applications' */
 	bool ignores_pfc;
 	const struct reliability_ops *rel;             /**< of RC, with its defaults; NULL = gbn */
+	const struct reliability_ops *rel_of_1;        /**< of side 1 if another one; NULL = rel */
+	enum framing_wish framing[2];                  /**< of each side; rocev2 unless said */
 	uint32_t first_msn;                            /**< of weft: nic_conf.first_msn */
 	void (*tap)(void *arg, const struct pkt *pkt); /**< sees every frame that arrives */
 	void *tap_arg;
@@ -49,6 +51,7 @@ struct world {
 	struct pkt_pool *pool;
 	struct port *port[2];
 	struct nic *nic[2];
+	uint32_t nb_restarts;
 };
 
 extern struct world_event world_events[64];
@@ -65,6 +68,8 @@ void world_close(struct world *w);
  * checksum of ours covers.
  */
 void world_spoil(struct world *w, const struct fault_params *fault);
+/** A side's stack starts anew and knows nothing; what belongs to it was closed. */
+void world_restart(struct world *w, int side);
 /** One turn of both stacks. */
 void world_step(struct world *w);
 /** So many turns. */
