@@ -375,7 +375,8 @@ qp_fail_recv(struct qp *qp, enum qp_reason why, uint8_t status, uint64_t psn)
 void
 qp_fail_request(struct qp *qp, enum qp_reason why, uint8_t status, uint32_t wr_idx)
 {
-	if (qp->state != SHM_QPS_ERR && (int32_t)(qp->sq_open - wr_idx) > 0)
+	/* It may be complete: by the same acknowledgement that brings the NAK. */
+	if (qp->state != SHM_QPS_ERR && wr_idx - qp->sq.head < qp->sq_open - qp->sq.head)
 		wr_at(qp, wr_idx)->status = status;
 	fail_both(qp, why, 0, 0, qp->rel->tx_una, NO_EVENT);
 }

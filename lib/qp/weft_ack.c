@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <string.h>
-
 #include "comp.h"
 #include "fail.h"
 #include "lease.h"
@@ -95,10 +93,6 @@ note_newest(struct qp *qp, const struct wire_pkt *w, uint64_t now_ns)
 	if (ce && !in->ce && (qp->terms.rx_wire & WIRE_CE_ECHO)) {
 		in->ce = true;
 		weft_ack_now(qp);
-	}
-	if (w->weft.nb_slots) {
-		memcpy(in->rx->int_area, w->weft.int_area, INT_LEN(w->weft.nb_slots));
-		in->has_int = true;
 	}
 }
 

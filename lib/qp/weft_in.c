@@ -460,6 +460,16 @@ has_room(struct qp *qp, const struct arrival *a)
 	return qp->win.rx || lease_weft_rx(qp);
 }
 
+/* To be echoed. Before the packet is taken: the block may be given back behind its last message. */
+static void
+keep_int(struct weft_in *in, const struct wire_weft *f)
+{
+	if (!f->nb_slots)
+		return;
+	memcpy(in->rx->int_area, f->int_area, INT_LEN(f->nb_slots));
+	in->has_int = true;
+}
+
 static void
 ask_engine(struct qp *qp, struct arrival *a, uint64_t now_ns)
 {
@@ -486,6 +496,7 @@ ask_engine(struct qp *qp, struct arrival *a, uint64_t now_ns)
 		                          .back = f->lane.back};
 		rx.path = &path;
 	}
+	keep_int(&qp->win, f);
 	qp->rel_ops->on_data(qp->rel, &rx, now_ns, &out);
 	switch (out.place) {
 	case REL_PLACE:

@@ -248,10 +248,13 @@ weft_is_complete(struct qp *qp, uint32_t idx)
 	if (waits_for_response(qp, idx))
 		return false;
 	/* A response needs no acknowledgement beside it; a bind has nothing to be acknowledged. */
-	if (idx == out->conf_idx && wr->whole &&
-	    (SHM_OP_BIT(wr->wqe.op) & (SHM_OPS_LOCAL | SHM_OPS_RD)))
-		out->conf_idx++;
-	return (int32_t)(idx - out->conf_idx) < 0;
+	if (wr->whole && (SHM_OP_BIT(wr->wqe.op) & (SHM_OPS_LOCAL | SHM_OPS_RD))) {
+		out->conf_idx += idx == out->conf_idx;
+		return (int32_t)(idx - out->conf_idx) < 0;
+	}
+	/* An engine need not believe an answer: it may send again what it has not taken for here.
+	 */
+	return (int32_t)(idx - out->conf_idx) < 0 && wr->end_psn <= qp->rel->tx_una;
 }
 
 /* ---- packets ---- */
