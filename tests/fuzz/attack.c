@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "attack_weft.h"
 #include "be.h"
 #include "trim.h"
 #include "weft_random.h"
@@ -140,6 +141,8 @@ pick_pkt(struct script *s, const struct crowd_end *to, const struct crowd_end *f
 		w.payload_len = attack_pick_len(s);
 	w.dma_len = pick_dma_len(s, w.payload_len);
 	pick_memory(s, to, &w);
+	if (type == CROWD_RC && world_speaks_weft() && script_below(s, 16))
+		attack_weft_pick(s, to, &w);
 	return w;
 }
 
@@ -426,6 +429,8 @@ attack_make_len(struct attack *a, int side, int type, uint8_t opcode, uint32_t l
 		.src_qpn = c->end[!side].qp[type].qp->qpn,
 	};
 
+	if (flags & OPF_WEFT)
+		attack_weft_whole(to, opcode, len, &w);
 	end = build(&addr, &w, (uint8_t)len, 2, frame) - ICRC_LEN;
 	fill(frame + end, len + ICRC_LEN, (uint8_t)len);
 	frame[L3_OFF + (c->w.conf.ipv6 ? 48 : 28) + 1] |= (uint8_t)((-len & 3) << 4); /* pad */

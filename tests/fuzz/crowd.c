@@ -29,6 +29,24 @@ open_end(struct crowd *c, int side)
 	app_reg(&c->good_mr[side], &c->w, side, c->good_buf[side], sizeof(c->good_buf[side]), ALL);
 }
 
+/* Both ends as if they had agreed on these parts of packets. */
+static void
+agree_on_options(struct crowd *c)
+{
+	static const uint32_t wires[] = {0, WIRE_TS, WIRE_CE_ECHO | WIRE_SACK,
+	                                 WIRE_TS | WIRE_SACK | WIRE_ECT};
+	static const uint8_t slots[] = {0, 0, 2, INT_SLOTS_MAX, 1};
+	uint32_t n = c->nb_agreed++;
+
+	for (int i = 0; i < 2; i++) {
+		struct weft_terms *t = &c->end[i].qp[CROWD_RC].qp->terms;
+
+		t->tx_wire = t->rx_wire = wires[n % 4];
+		t->tx_slots = t->rx_slots = slots[n % 5];
+		t->ack_delay_us = n % 3 ? 10 : 0;
+	}
+}
+
 void
 crowd_connect(struct crowd *c, int type)
 {
@@ -37,6 +55,8 @@ crowd_connect(struct crowd *c, int type)
 	for (int i = 0; i < 2; i++)
 		FUZZ_CHECK(!qp_modify(c->end[i].qp[type].qp, &reset, SHM_QP_STATE, c->w.now_ns));
 	app_connect(&c->end[0].qp[type], &c->end[1].qp[type]);
+	if (type == CROWD_RC && world_speaks_weft())
+		agree_on_options(c);
 }
 
 void

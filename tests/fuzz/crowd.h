@@ -25,6 +25,7 @@ struct crowd_end {
 struct crowd {
 	struct world w;
 	struct crowd_end end[2];
+	uint32_t nb_agreed; /**< of RC, in the weft framing: each time on other options */
 	/* the innocent */
 	struct app_qp good[2];
 	struct local_mr good_mr[2];

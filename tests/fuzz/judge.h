@@ -16,6 +16,10 @@ struct judge_qp {
 	uint64_t rx_va; /**< WRITE: where the next packet's payload goes */
 	uint32_t fifo_tail, msn, state, nb_cqes, nb_rnr;
 	bool have_recv, cnp_due, comm_est;
+	/* of the weft framing */
+	uint64_t emsn, essn, bssn, fault_msn, hold_until_ns;
+	uint32_t nb_msgs, nb_refused, nb_unacked;
+	bool ack_due, has_rds;
 };
 
 struct judge {
