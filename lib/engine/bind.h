@@ -33,8 +33,8 @@ enum framing_wish {
 	FRAMING_WISH_WEFT,   /**< weft; a peer that does not speak it is refused */
 	FRAMING_WISH_AUTO,   /**< weft with peers that speak it, plain RoCEv2 with others */
 };
-/** Of a conf that says nothing. Source: our choice, until peers find out what the other speaks. */
-#define FRAMING_WISH_DEFAULT FRAMING_WISH_ROCEV2
+/** Of a NIC whose conf says nothing. Source: our choice. */
+#define FRAMING_WISH_DEFAULT FRAMING_WISH_AUTO
 
 /** What one QP runs. No member is NULL. */
 struct engine_set {

@@ -13,6 +13,9 @@
 #   WEFT_E2E_PRELOAD    libasan.so in a sanitizer build: programs that aren't ours must load it first
 #   WEFT_TEST_LONG      not empty: full counts
 
+# A first argument is the framing of the NICs, instead of what their conf says.
+e2e_framing=${1-}
+
 set -u
 export LC_ALL=C
 # meson puts the shim's folder there, and programs would find it without weft-run.
@@ -185,7 +188,8 @@ e2e_start() {
 	*) verdict 1 "WEFT_E2E_SETUP is one or three" && e2e_end ;;
 	esac
 	for e2e_conf in $e2e_confs; do
-		cp "$e2e_conf" "$e2e_dir/"
+		sed "s/^ip = .*/&${e2e_framing:+\nframing = $e2e_framing}/" "$e2e_conf" \
+			>"$e2e_dir/${e2e_conf##*/}"
 		e2e_name=${e2e_conf##*/}
 		setup_start "${e2e_name%.conf}"
 	done

@@ -56,7 +56,7 @@ json 'len(d["qps"]) == 1'
 verdict $? "qps of one NIC, at work"
 qpn=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["qps"][0]["qpn"])' "$e2e_dir/client")
 json "d['qps'][0]['state'] == 'RTS' and d['qps'][0]['peer'] == '10.77.0.1' and
-	d['qps'][0]['framing'] == 'rocev2' and d['qps'][0]['reliability'] == 'gbn' and d['qps'][0]['sends_posted'] > 0 and
+	d['qps'][0]['framing'] == 'weft' and d['qps'][0]['reliability'] == 'gbn' and d['qps'][0]['sends_posted'] > 0 and
 	d['qps'][0]['pid'] == $client_pid and d['qps'][0]['error'] == ''"
 verdict $? "state, peer, engines, work and process of a QP"
 ctl -j qps
@@ -64,7 +64,7 @@ ctl -j qps
 	d["qps"][0]["peer_qpn"] == d["qps"][1]["qpn"]'
 verdict $? "qps of all"
 ctl qps
-says 0 "the same as a table" 'weft1 +0x[0-9a-f]{6} RC +RTS +10.77.0.1/0x[0-9a-f]{6} +rocev2 +gbn/fixed/fixed'
+says 0 "the same as a table" 'weft1 +0x[0-9a-f]{6} RC +RTS +10.77.0.1/0x[0-9a-f]{6} +weft +gbn/fixed/fixed'
 ctl qp weft1 "$qpn"
 says 0 "one QP" "^pid +$client_pid\$"
 ctl qp weft1 "$(printf 0x%x "$qpn")"

@@ -38,7 +38,7 @@ scenario_host_defaults(struct conf *c)
 	struct lab_engines *e = &c->engines;
 
 	param_defaults(lab_host_param_descs, &c->s->conf.host);
-	e->framing = FRAMING_WISH_DEFAULT;
+	e->framing = FRAMING_WISH_ROCEV2;
 	e->set = e->plain = conf_plain_set();
 	e->rel_dgram = reliability_find("none");
 }
