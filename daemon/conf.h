@@ -198,6 +198,11 @@ struct conf *conf_read_stream(FILE *stream, const char *path, FILE *errors);
 
 void conf_free(struct conf *conf);
 
+/** Headers of the longest packets that a NIC may send, as path_mtu_overhead. */
+uint32_t conf_overhead_bytes(const struct conf *conf, const struct conf_nic *nic);
+/** The path MTU that a NIC finds on its link, in bytes. */
+uint32_t conf_path_mtu(const struct conf *conf, const struct conf_nic *nic);
+
 /** Bytes that a packet of this conf needs at most. */
 uint32_t conf_packet_bytes(const struct conf *conf);
 /** Memory that the pool of packets will need, in MB. */

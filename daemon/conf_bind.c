@@ -3,6 +3,7 @@
 
 #include "bind.h"
 #include "conf_read.h"
+#include "path_mtu.h"
 
 /* Framing and engines of a connection: what a NIC says, and what the peer's section says instead.
  */
@@ -39,6 +40,26 @@ conf_nic_bind(const struct conf *conf, const struct conf_nic *nic, const struct 
 		.set = bind.set,
 		.params = conf_set_params(conf->engines, conf->nb_engines, &bind.set),
 	};
+}
+
+uint32_t
+conf_overhead_bytes(const struct conf *conf, const struct conf_nic *nic)
+{
+	uint32_t max = path_mtu_overhead(&nic->bind.set, nic->bind.framing);
+
+	for (uint32_t i = 0; i < conf->nb_peers; i++) {
+		const struct conf_bind bind = conf_bind_of(nic, &conf->peers[i]);
+		uint32_t bytes = path_mtu_overhead(&bind.set, bind.framing);
+
+		max = bytes > max ? bytes : max;
+	}
+	return max;
+}
+
+uint32_t
+conf_path_mtu(const struct conf *conf, const struct conf_nic *nic)
+{
+	return mtu_bytes(path_mtu_code(nic->num.mtu, conf_overhead_bytes(conf, nic)));
 }
 
 /* @return false after conf_error. */

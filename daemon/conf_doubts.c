@@ -4,6 +4,7 @@
 #include "bounds.h"
 #include "conf_read.h"
 #include "hdr.h"
+#include "path_mtu.h"
 #include "units.h"
 
 /* What is allowed and hardly meant. The conf is whole: all that it does not say is filled in. */
@@ -161,14 +162,15 @@ check_ring(struct conf_reader *r, const struct conf_nic *nic, const struct conf_
 	char ring[CONF_PORT_TEXT], have[UNITS_TEXT_MAX], want[UNITS_TEXT_MAX];
 	uint64_t rate_bps = sw->settings[port].link.rate_bps;
 	uint32_t line = conf_line_of(r, &sw->num, "mtu");
+	uint32_t path_mtu = conf_path_mtu(r->conf, nic);
 
 	conf_port_text(&sw->ports[port], ring);
-	if (conf_path_mtu(nic->num.mtu) > conf_path_mtu(sw->num.mtu))
+	if (path_mtu + conf_overhead_bytes(r->conf, nic) > sw->num.mtu)
 		conf_warning(
 			r, line ? line : sw->line,
 			"[switch %s]: mtu = %u has no room for the path MTU of [nic %s] at %s, %u: "
 			"its frames pass within this process, and are dropped at the next one",
-			sw->name, sw->num.mtu, nic->name, ring, conf_path_mtu(nic->num.mtu));
+			sw->name, sw->num.mtu, nic->name, ring, path_mtu);
 	if (rate_bps < SWITCH_PAUSE_RATE_BPS)
 		rate_bps = SWITCH_PAUSE_RATE_BPS;
 	if (sw->fabric.lossless && nic->pfc && nic->num.rate_bps > rate_bps)
@@ -181,9 +183,26 @@ check_ring(struct conf_reader *r, const struct conf_nic *nic, const struct conf_
 			units_format(UNITS_RATE, rate_bps, want), ring);
 }
 
+/* What engines put into packets may halve the payload of all. */
+static void
+check_path_mtu(struct conf_reader *r, const struct conf_nic *nic)
+{
+	uint32_t overhead = conf_overhead_bytes(r->conf, nic), have = conf_path_mtu(r->conf, nic);
+	uint32_t plain = mtu_bytes(
+		path_mtu_code(nic->num.mtu, path_mtu_overhead(NULL, FRAMING_WISH_ROCEV2)));
+
+	if (have < plain)
+		conf_warning(
+			r, nic->bind.line,
+			"[nic %s]: with what framing and engines put into packets, mtu = %u has "
+			"room for path MTU %u; mtu = %u has for %u",
+			nic->name, nic->num.mtu, have, plain + overhead, plain);
+}
+
 static void
 check_nic(struct conf_reader *r, const struct conf_nic *nic)
 {
+	check_path_mtu(r, nic);
 	for (uint32_t i = 0; i < r->conf->nb_switches; i++) {
 		const struct conf_switch *sw = &r->conf->switches[i];
 

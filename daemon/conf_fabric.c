@@ -5,6 +5,7 @@
 #include "bounds.h"
 #include "conf_read.h"
 #include "hdr.h"
+#include "path_mtu.h"
 #include "weft_hdr.h"
 
 /* What the keys of a switch, its queues and its ports mean together. */
@@ -26,6 +27,15 @@ struct cut {
 	uint32_t overhead_bytes; /* in both */
 };
 
+/* Of hosts at a link like the switch's: what is cut is weft, with whatever in its packets. */
+static uint32_t
+path_mtu_of(const struct conf_switch *sw)
+{
+	const struct engine_set set = conf_plain_set();
+
+	return mtu_bytes(path_mtu_code(sw->num.mtu, path_mtu_overhead(&set, FRAMING_WISH_WEFT)));
+}
+
 static struct cut
 cut_of(const struct conf_switch *sw)
 {
@@ -38,7 +48,7 @@ cut_of(const struct conf_switch *sw)
 			cut.overhead_bytes = overhead_bytes;
 	}
 	cut.header_bytes = ETH_LEN + IPV6_LEN + WEFT_HEADER_ONLY_UDP_LEN + cut.overhead_bytes;
-	cut.data_bytes = conf_path_mtu(sw->num.mtu) + cut.header_bytes;
+	cut.data_bytes = path_mtu_of(sw) + cut.header_bytes;
 	return cut;
 }
 
@@ -83,8 +93,7 @@ weigh_headers(struct conf_reader *r, struct conf_switch *sw)
 			"overhead = %u: mtu = %u is a path MTU of %u; fewer ports or a larger "
 			"mtu, please, or [queue %s/%u] weight",
 			sw->name, sw->nb_ports, cut.data_bytes, sw->nb_ports - 1, cut.header_bytes,
-			cut.overhead_bytes, sw->num.mtu, conf_path_mtu(sw->num.mtu), sw->name,
-			queue);
+			cut.overhead_bytes, sw->num.mtu, path_mtu_of(sw), sw->name, queue);
 		w = sw->nb_ports - 1;
 	}
 	w *= other_weights(sw, queue);

@@ -87,11 +87,12 @@ root_of(const uint32_t *joined, uint32_t node)
 	return node;
 }
 
-/* As a NIC finds it: the largest whose longest packet, a WRITE ONLY with immediate, fits. */
 /* NICs that reach each other, each against the first of them. */
 static void
 check_mtus(struct conf_reader *r, const uint32_t *joined)
 {
+	const struct conf *conf = r->conf;
+
 	for (uint32_t i = 1; i < r->conf->nb_nics; i++) {
 		const struct conf_nic *nic = &r->conf->nics[i], *first = NULL;
 
@@ -100,12 +101,12 @@ check_mtus(struct conf_reader *r, const uint32_t *joined)
 			    r->conf->nics[k].num.vlan == nic->num.vlan)
 				first = &r->conf->nics[k];
 		}
-		if (first && conf_path_mtu(first->num.mtu) != conf_path_mtu(nic->num.mtu))
+		if (first && conf_path_mtu(conf, first) != conf_path_mtu(conf, nic))
 			conf_warning(r, nic->line,
 			             "[nic %s] has path MTU %u (mtu %u), and [nic %s], which it "
 			             "reaches, %u (mtu %u)",
-			             nic->name, conf_path_mtu(nic->num.mtu), nic->num.mtu,
-			             first->name, conf_path_mtu(first->num.mtu), first->num.mtu);
+			             nic->name, conf_path_mtu(conf, nic), nic->num.mtu, first->name,
+			             conf_path_mtu(conf, first), first->num.mtu);
 	}
 }
 

@@ -8,15 +8,16 @@
 #include "log.h"
 
 void
-kernel_log_iface(const char *name, const char *ifname, const struct nic_iface *before,
+kernel_log_iface(const struct nic *nic, const char *ifname, const struct nic_iface *before,
                  const struct nic_iface *now)
 {
+	const char *name = nic->conf.name;
 	const uint8_t *m = now->mac;
 
 	/* That the link went down or up the port sees, too. */
 	if (now->ip_mtu_bytes != before->ip_mtu_bytes)
 		log_info("%s: MTU %u, path MTU %u", name, now->ip_mtu_bytes,
-		         mtu_bytes(nic_mtu_code(now->ip_mtu_bytes)));
+		         mtu_bytes(nic_mtu_code(nic, now->ip_mtu_bytes)));
 	if (memcmp(now->mac, before->mac, sizeof(now->mac)) != 0)
 		log_info("%s: %s has MAC %02x:%02x:%02x:%02x:%02x:%02x now", name, ifname, m[0],
 		         m[1], m[2], m[3], m[4], m[5]);

@@ -5,7 +5,7 @@
 #include "nic.h"
 
 /** Tell what is different at an interface, a line each. */
-void kernel_log_iface(const char *name, const char *ifname, const struct nic_iface *before,
+void kernel_log_iface(const struct nic *nic, const char *ifname, const struct nic_iface *before,
                       const struct nic_iface *now);
 
 /** Tell which addresses came and left. */

@@ -124,7 +124,7 @@ bring_news(struct kernel_nic *kn)
 	if (is_same(&iface, &kn->iface))
 		return;
 	before = kn->nic->gids;
-	kernel_log_iface(kn->name, kn->ifname, &kn->iface, &iface);
+	kernel_log_iface(kn->nic, kn->ifname, &kn->iface, &iface);
 	memcpy(kn->gids, gids, sizeof(gids));
 	kn->iface = iface;
 	kn->iface.gids = kn->gids;

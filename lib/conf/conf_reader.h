@@ -168,8 +168,6 @@ bool conf_number(struct conf_reader *r, const struct param_desc *descs, void *pa
 bool conf_name(struct conf_reader *r, const char *what, const char *text, char name[CONF_NAME_LEN]);
 /** A number from 0 to max, without a unit; false without conf_error. */
 bool conf_small(const char *text, uint32_t max, uint8_t *n);
-/** The path MTU that a NIC finds on a link of this MTU. */
-uint32_t conf_path_mtu(uint32_t ip_mtu);
 /** An engine of this build. */
 const struct engine_info *conf_engine(struct conf_reader *r, enum conf_engine_kind kind,
                                       const char *name);

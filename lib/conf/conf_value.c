@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "conf_reader.h"
-#include "hdr.h"
-#include "icrc.h"
 
 /* How values that are not plain numbers are written. */
 
@@ -59,15 +57,4 @@ conf_small(const char *text, uint32_t max, uint8_t *n)
 	value = strtoul(text, NULL, 10);
 	*n = (uint8_t)value;
 	return value <= max;
-}
-
-uint32_t
-conf_path_mtu(uint32_t ip_mtu)
-{
-	const uint32_t headers = IPV6_LEN + UDP_LEN + BTH_LEN + RETH_LEN + IMM_LEN + ICRC_LEN;
-	uint32_t bytes = 4096;
-
-	while (bytes > 256 && bytes + headers > ip_mtu)
-		bytes /= 2;
-	return bytes;
 }

@@ -57,7 +57,7 @@ static void
 set_mtu(struct nic *nic, uint32_t ip_mtu_bytes)
 {
 	nic->ip_mtu_bytes = ip_mtu_bytes;
-	nic->active_mtu = nic_mtu_code(ip_mtu_bytes);
+	nic->active_mtu = nic_mtu_code(nic, ip_mtu_bytes);
 }
 
 static void

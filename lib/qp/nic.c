@@ -6,24 +6,33 @@
 #include <string.h>
 
 #include "batch.h"
-#include "hdr.h"
 #include "open.h"
+#include "path_mtu.h"
 
 static_assert(SCHED_CLASSES == PAUSE_CLASSES, "the scheduler's classes are those of the link");
 
 /* Resolution of retransmission timers: 2^11 ns. The shortest timeout is 8.192 us. */
 #define WHEEL_SHIFT 11
 
-/* The longest packet of a path MTU is a WRITE ONLY with immediate over IPv6. */
-uint8_t
-nic_mtu_code(uint32_t ip_mtu)
+/* Of all that the NIC may run. */
+static uint32_t
+overhead_max(const struct nic_conf *conf)
 {
-	const uint32_t headers = IPV6_LEN + UDP_LEN + BTH_LEN + RETH_LEN + IMM_LEN + ICRC_LEN;
-	uint8_t code = 5;
+	uint32_t max = path_mtu_overhead(&conf->bind.set, conf->bind.framing);
 
-	while (code > 1 && mtu_bytes(code) + headers > ip_mtu)
-		code--;
-	return code;
+	for (uint32_t i = 0; i < conf->nb_peers; i++) {
+		const struct nic_bind *b = &conf->peers[i];
+		uint32_t bytes = path_mtu_overhead(&b->set, b->framing);
+
+		max = bytes > max ? bytes : max;
+	}
+	return max;
+}
+
+uint8_t
+nic_mtu_code(const struct nic *nic, uint32_t ip_mtu_bytes)
+{
+	return path_mtu_code(ip_mtu_bytes, nic->overhead_bytes);
 }
 
 void
@@ -143,7 +152,8 @@ nic_create(const struct nic_conf *conf, uint64_t now_ns)
 	nic->port_is_up = true;
 	nic->is_up = nic->iface_is_up;
 	nic->link_ns = now_ns;
-	nic->active_mtu = nic_mtu_code(nic->ip_mtu_bytes);
+	nic->overhead_bytes = overhead_max(conf);
+	nic->active_mtu = nic_mtu_code(nic, nic->ip_mtu_bytes);
 	nic->cc_nic.line_rate_bps = conf->line_rate_bps;
 	prng_seed(&nic->prng, conf->seed);
 	sched_init(&nic->sched, now_ns);

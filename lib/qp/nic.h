@@ -174,11 +174,12 @@ struct nic {
 	uint32_t ip_mtu_bytes; /**< of the link, now */
 	bool is_up;            /**< the link: both of the following */
 	bool port_is_up, iface_is_up;
-	uint64_t link_ns;       /**< since when it is so */
-	uint8_t active_mtu;     /**< code, 1 = 256 to 5 = 4096 bytes */
-	struct keytab qps;      /**< QPN -> struct qp */
-	struct keytab keys;     /**< key >> 8 -> struct mr */
-	uint64_t mr_generation; /**< counts changes that take rights from a key; from 1 on */
+	uint64_t link_ns;        /**< since when it is so */
+	uint32_t overhead_bytes; /**< path_mtu_overhead, the most of all that its QPs may run */
+	uint8_t active_mtu;      /**< code, 1 = 256 to 5 = 4096 bytes */
+	struct keytab qps;       /**< QPN -> struct qp */
+	struct keytab keys;      /**< key >> 8 -> struct mr */
+	uint64_t mr_generation;  /**< counts changes that take rights from a key; from 1 on */
 	struct sched sched;
 	struct wheel wheel;
 	struct neigh_table *neigh;
@@ -233,8 +234,9 @@ struct gid_changes nic_follow(struct nic *nic, const struct nic_iface *iface, ui
 /** The port says that frames pass, or no longer; what is sent meanwhile is dropped. */
 void nic_set_link(struct nic *nic, bool is_up);
 
-/** Code of the largest path MTU whose packets fit the link's. */
-uint8_t nic_mtu_code(uint32_t ip_mtu_bytes);
+/** Code of the largest path MTU whose packets, of all that the NIC may run, fit a link of this MTU.
+ */
+uint8_t nic_mtu_code(const struct nic *nic, uint32_t ip_mtu_bytes);
 
 /**
  * The congestion control whose QPs share a state, cc_nic.shared: one of a NIC's at most.

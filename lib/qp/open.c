@@ -26,9 +26,6 @@
 #define FIRST_REPEAT_NS 1000000
 #define LAST_REPEAT_NS 1000000000
 
-/** INT slots of data whose congestion control wants telemetry: a fat tree's five hops. Our choice.
- */
-#define INT_SLOTS 5
 /** log2 of the most lanes that a path header can name. */
 #define LANES_SHIFT_MAX 15
 
@@ -86,7 +83,7 @@ own_terms(const struct qp *qp)
 		.window_pkts = qp->nic->conf.window_pkts,
 		.max_msgs = WEFT_MSGS,
 		.mtu_code = qp->attr.path_mtu,
-		.nb_slots = wire & WIRE_INT ? INT_SLOTS : 0,
+		.nb_slots = wire & WIRE_INT ? INT_SLOTS_DEFAULT : 0,
 		.ack_every = (uint8_t)qp->cc->ack_every_pkts,
 		.max_rd_atomic = qp->attr.max_rd_atomic,
 		.max_dest_rd_atomic = qp->attr.max_dest_rd_atomic,

@@ -19,6 +19,9 @@
 
 /** Most slots of an area. */
 #define INT_SLOTS_MAX 7
+/** Slots that an engine with telemetry asks for. Source: HPCC, 3.3: at most 5 hops in a fat tree.
+ */
+#define INT_SLOTS_DEFAULT 5
 /** Bytes of an area with n slots. */
 #define INT_LEN(n) (4 + 8 * (uint32_t)(n))
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "bind.h"
+#include "path_mtu.h"
 #include "scenario_read.h"
 
 /* The section [host], and whether the engines that it names find in the fabric what they need. */
@@ -47,16 +48,19 @@ static void
 check_mtus(struct conf_reader *r)
 {
 	const struct lab_host_params *host = &r->conf->s->conf.host;
-	uint32_t line = conf_line_of(r, host, "path_mtu"), most = conf_path_mtu(host->ip_mtu_bytes);
+	const struct lab_engines *e = &r->conf->engines;
+	uint32_t line = conf_line_of(r, host, "path_mtu");
+	uint32_t overhead = path_mtu_overhead(&e->set, e->framing);
+	uint32_t most = mtu_bytes(path_mtu_code(host->ip_mtu_bytes, overhead));
 
 	if ((host->path_mtu_bytes & (host->path_mtu_bytes - 1)) != 0)
 		conf_error(r, line, "[host] path_mtu = %u: 256, 512, 1024, 2048 or 4096, please",
 		           host->path_mtu_bytes);
 	else if (host->path_mtu_bytes > most)
 		conf_error(r, line ? line : conf_line_of(r, host, "mtu"),
-		           "[host] path_mtu = %u and its headers do not fit into mtu = %u, which "
-		           "has room for %u",
-		           host->path_mtu_bytes, host->ip_mtu_bytes, most);
+		           "[host] path_mtu = %u and %u bytes of headers do not fit into mtu = %u, "
+		           "which has room for %u",
+		           host->path_mtu_bytes, overhead, host->ip_mtu_bytes, most);
 }
 
 /* How a fabric gets a trait. */

@@ -34,41 +34,41 @@ static const struct {
 	{"framing = weft\nreliability = places\n", "", NULL},
 	{"framing = auto\nreliability = places\n", "", NULL},
 	{"framing = rocev2\nreliability = places\n", "",
-         "t.conf:8: [nic n1]: reliability places needs framing weft, not rocev2\n"},
+         "t.conf:10: [nic n1]: reliability places needs framing weft, not rocev2\n"},
 	{"framing = weft\nreliability = strides\nlb = lanes\n", "", NULL},
 	{"framing = weft\nreliability = strides\n", "",
-         "t.conf:8: [nic n1]: reliability strides needs trait lanes, which none of reliability "
+         "t.conf:10: [nic n1]: reliability strides needs trait lanes, which none of reliability "
          "strides, cc fixed and lb fixed offers\n"},
 	{"framing = auto\nreliability = strides\nlb = lanes\n", "",
-         "t.conf:9: [nic n1]: lb lanes wants path in packets, which framing rocev2 cannot "
+         "t.conf:11: [nic n1]: lb lanes wants path in packets, which framing rocev2 cannot "
          "carry" AUTO_TOO},
 	{"framing = weft\ncc = hops\n", "", NULL},
 	{"framing = rocev2\ncc = hops\n", "",
-         "t.conf:8: [nic n1]: cc hops wants int in packets, which framing rocev2 cannot carry\n"},
+         "t.conf:10: [nic n1]: cc hops wants int in packets, which framing rocev2 cannot carry\n"},
 	{"framing = auto\ncc = hops\n", "",
-         "t.conf:8: [nic n1]: cc hops wants int in packets, which framing rocev2 cannot "
+         "t.conf:10: [nic n1]: cc hops wants int in packets, which framing rocev2 cannot "
          "carry" AUTO_TOO},
 	{"framing = auto\ncc = marks\n", "", NULL},
 	{"framing = auto\ncc = marks\nfabric = int\n", "",
-         "t.conf:9: [nic n1]: cc marks needs trait ecn, which the fabric does not have\n"},
+         "t.conf:11: [nic n1]: cc marks needs trait ecn, which the fabric does not have\n"},
 	/* What the remedy says. */
 	{"framing = auto\n", "framing = weft\ncc = hops\n", NULL},
 	/* A [peer] differs in what it says, and is checked with what its NICs say. */
 	{"", "framing = weft\nreliability = places\n", NULL},
 	{"", "framing = rocev2\nreliability = places\n",
-         "t.conf:9: [peer] for [nic n0]: reliability places needs framing weft, not rocev2\n"},
+         "t.conf:11: [peer] for [nic n0]: reliability places needs framing weft, not rocev2\n"},
 	{"framing = weft\nreliability = places\n", "framing = rocev2\n",
-         "t.conf:10: [peer] for [nic n1]: reliability places needs framing weft, not rocev2\n"},
+         "t.conf:12: [peer] for [nic n1]: reliability places needs framing weft, not rocev2\n"},
 	{"framing = weft\nreliability = places\n", "framing = rocev2\nreliability = gbn\n", NULL},
 	{"", "reliability = none\n",
-         "t.conf:8: [peer] for [nic n0]: reliability none is that of UC and UD; RC needs "
+         "t.conf:10: [peer] for [nic n0]: reliability none is that of UC and UD; RC needs "
          "another\n"},
 	{"framing = weft\n", "fabric = ecn\ncc = hops\nframing = weft\n",
-         "t.conf:11: [peer] for [nic n0]: cc hops needs trait int, which the fabric does not "
+         "t.conf:13: [peer] for [nic n0]: cc hops needs trait int, which the fabric does not "
          "have\n"},
 	/* Of congestion controls with a state per NIC there is room for one. */
 	{"cc = marks\n", "framing = weft\ncc = hops\n",
-         "t.conf:10: [peer] for [nic n1]: cc hops and cc marks both keep a state per NIC, and a "
+         "t.conf:12: [peer] for [nic n1]: cc hops and cc marks both keep a state per NIC, and a "
          "NIC has room for one: the same cc, or one that keeps none\n"},
 	{"framing = weft\ncc = hops\n", "cc = fixed\n", NULL},
 };
@@ -79,15 +79,54 @@ Test(conf_bind, engines_are_checked_in_every_framing_that_they_may_run_in)
 		char text[512], want[1024] = "", *errors;
 		struct conf *conf;
 
-		/* Keys of the second NIC stand from line 7 on, those of the section behind. */
+		/* Keys of the second NIC stand from line 9 on, those of the section behind. */
 		snprintf(text, sizeof(text),
-		         "[nic n0]\nport = ring:a\nip = 10.0.0.1\n[nic n1]\nport = ring:a\nip = "
-		         "10.0.0.2\n%s%s%s",
+		         "[nic n0]\nport = ring:a\nip = 10.0.0.1\nmtu = 9000\n"
+		         "[nic n1]\nport = ring:a\nip = 10.0.0.2\nmtu = 9000\n%s%s%s",
 		         rows[i].nic, rows[i].peer[0] ? "[peer 10.1.0.0/16]\n" : "", rows[i].peer);
 		if (rows[i].want)
 			snprintf(want, sizeof(want), "dir/%s", rows[i].want);
 		conf = read_text(text, &errors);
 		cr_expect_eq(conf != NULL, rows[i].want == NULL, "row %zu", i);
+		cr_expect_str_eq(errors, want, "row %zu: %s", i, errors);
+		conf_free(conf);
+		free(errors);
+	}
+}
+
+Test(conf_bind, headers_that_halve_the_path_mtu_are_told_with_the_mtu_that_they_take)
+{
+	static const struct {
+		const char *keys;
+		uint32_t line;
+		const char *want; /* after the NIC's name; NULL = nothing */
+	} lines[] = {
+		{"mtu = 4185\n", 0, NULL},
+		{"framing = weft\n", 0, NULL},
+		{"mtu = 4185\nframing = weft\n", 5,
+	         "mtu = 4185 has room for path MTU 2048; mtu = 4188 has for 4096\n"},
+		{"framing = weft\ncc = hops\n", 5,
+	         "mtu = 4200 has room for path MTU 2048; mtu = 4232 has for 4096\n"},
+		{"[peer fd00::/16]\nframing = weft\ncc = hops\n", 1,
+	         "mtu = 4200 has room for path MTU 2048; mtu = 4232 has for 4096\n"},
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		char text[256], want[256] = "", *errors;
+		struct conf *conf;
+
+		snprintf(text, sizeof(text), "[nic n0]\nport = link:a\nip = 10.0.0.1\n%s",
+		         lines[i].keys);
+		if (lines[i].want)
+			snprintf(want, sizeof(want),
+			         "dir/t.conf:%u: warning: [nic n0]: with what framing and engines "
+			         "put into packets, %s",
+			         lines[i].keys[0] == '[' ? 1
+			         : i == 2 || i == 3      ? 5
+			                                 : 4,
+			         lines[i].want);
+		conf = read_text(text, &errors);
+		cr_expect_not_null(conf, "row %zu", i);
 		cr_expect_str_eq(errors, want, "row %zu: %s", i, errors);
 		conf_free(conf);
 		free(errors);

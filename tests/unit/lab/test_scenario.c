@@ -41,11 +41,15 @@ Test(scenario, mistakes_are_told_with_line_and_what_would_do)
 		{LONG "[host]\npath_mtu = 1500\n",
 	         "t.scenario:4: [host] path_mtu = 1500: 256, 512, 1024, 2048 or 4096, please\n"},
 		{LONG "[host]\nmtu = 1500\npath_mtu = 4096\n",
-	         "t.scenario:5: [host] path_mtu = 4096 and its headers do not fit into mtu = "
-	         "1500, which has room for 1024\n"},
+	         "t.scenario:5: [host] path_mtu = 4096 and 84 bytes of headers do not fit into "
+	         "mtu = 1500, which has room for 1024\n"},
 		{LONG "[host]\nmtu = 600\n",
-	         "t.scenario:4: [host] path_mtu = 1024 and its headers do not fit into mtu = "
-	         "600, which has room for 512\n"},
+	         "t.scenario:4: [host] path_mtu = 1024 and 84 bytes of headers do not fit into "
+	         "mtu = 600, which has room for 512\n"},
+		{LONG "[host]\nmtu = 1110\n", ""},
+		{LONG "[host]\nmtu = 1110\nframing = weft\n",
+	         "t.scenario:4: [host] path_mtu = 1024 and 92 bytes of headers do not fit into "
+	         "mtu = 1110, which has room for 512\n"},
 		{LONG "[engine gbn]\nrenack = 1us\n",
 	         "t.scenario:4: unknown key 'renack' (known: renak)\n"},
 		{LONG "[engine gbn]\n[engine gbn]\n",

@@ -292,7 +292,7 @@ Test(retry, a_path_mtu_above_the_nics_is_told_as_what_to_mend)
 	log_fn = keep_line;
 	attr.retry_cnt = 0;
 	peer_open(&p, NULL, &attr);
-	p.qp.qp->nic->active_mtu = nic_mtu_code(576);
+	p.qp.qp->nic->active_mtu = nic_mtu_code(p.qp.qp->nic, 576);
 	peer_post(&p, SHM_WR_WRITE, 1, 8);
 	peer_go(&p);
 	peer_wait(&p, 2000000);
