@@ -128,9 +128,14 @@ world_speaks_weft(void)
 void
 app_agree(struct app_qp *a, struct app_qp *b)
 {
-	struct weft_terms t = {.window_pkts = a->world->conf.window_pkts, .max_msgs = 256};
+	uint32_t wire = a->qp->rel_ops->info.wire &
+	                (WIRE_CE_ECHO | WIRE_TS | WIRE_SACK | WIRE_PATH | WIRE_TRIM);
+	struct weft_terms t = {.window_pkts = a->world->conf.window_pkts,
+	                       .max_msgs = 256,
+	                       .tx_wire = wire,
+	                       .rx_wire = wire};
 
-	if (!world_speaks_weft() || a->qp->type != SHM_QPT_RC)
+	if ((!a->world->conf.weft && !world_speaks_weft()) || a->qp->type != SHM_QPT_RC)
 		return;
 	a->qp->framing = b->qp->framing = QP_PENDING;
 	t.tx_first_psn = b->qp->attr.rq_psn;

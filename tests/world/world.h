@@ -32,6 +32,7 @@ struct world_conf {
 	const struct reliability_ops *rel;             /**< of RC, with its defaults; NULL = gbn */
 	const struct reliability_ops *rel_of_1;        /**< of side 1 if another one; NULL = rel */
 	enum framing_wish framing[2];                  /**< of each side; rocev2 unless said */
+	bool weft;                                     /**< app_agree: RC is in the weft framing */
 	uint32_t first_msn;                            /**< of weft: nic_conf.first_msn */
 	void (*tap)(void *arg, const struct pkt *pkt); /**< sees every frame that arrives */
 	void *tap_arg;
@@ -112,9 +113,10 @@ void app_srq_close(struct app_srq *s);
 
 /** Attributes with sensible values for a connection to peer. */
 struct shm_qp_attr app_attr(const struct app_qp *a, const struct app_qp *peer);
-/** Whether RC is to be in the weft framing: by the environment, WEFT_TEST_FRAMING=weft. */
+/** Whether every test's RC is to be in the weft framing: by the environment,
+ * WEFT_TEST_FRAMING=weft. */
 bool world_speaks_weft(void);
-/** In RTR: if so, let two QPs agree. */
+/** In RTR: if so, or if world_conf.weft, let two QPs agree on what their engines ask for. */
 void app_agree(struct app_qp *a, struct app_qp *b);
 /** RESET to RTS towards each other. */
 void app_connect(struct app_qp *a, struct app_qp *b);

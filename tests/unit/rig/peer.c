@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "framing.h"
+
 /* Requests read and write here, in a peer that has no memory. */
 #define REMOTE_VA 0x100000
 #define REMOTE_KEY 0x77777777
@@ -27,7 +29,7 @@ peer_attr(void)
 }
 
 static void
-connect(struct peer *p, const struct shm_qp_attr *attr)
+connect(struct peer *p, const struct shm_qp_attr *attr, const struct weft_terms *weft)
 {
 	struct shm_qp_attr a = *attr;
 
@@ -37,18 +39,23 @@ connect(struct peer *p, const struct shm_qp_attr *attr)
 	a.av = (struct shm_av){
 		.sgid_index = 1, .hop_limit = 64, .traffic_class = attr->av.traffic_class};
 	memcpy(a.av.dgid, p->w.nic[1]->gids.entry[1].ip.b, 16);
-	for (uint8_t state = SHM_QPS_INIT; state <= SHM_QPS_RTS; state++)
+	for (uint8_t state = SHM_QPS_INIT; state <= p->end_state; state++) {
 		cr_assert_eq(app_to(&p->qp, &a, state), 0, "to state %u", state);
+		if (weft && state == SHM_QPS_RTR) {
+			p->qp.qp->framing = QP_PENDING;
+			framing_weft(p->qp.qp, weft, p->w.now_ns);
+		}
+	}
 }
 
-void
-peer_open(struct peer *p, const struct app_conf *ac, const struct shm_qp_attr *attr)
+static void
+open(struct peer *p, const struct world_conf *wc, const struct app_conf *ac,
+     const struct shm_qp_attr *attr, const struct weft_terms *weft)
 {
 	struct shm_qp_attr defaults = peer_attr();
 	struct wire_addr addr = {.ttl = 64, .dmac = {2, 0, 0, 0, 0, 1}, .smac = {2, 0, 0, 0, 0, 2}};
 
-	*p = (struct peer){0};
-	world_open(&p->w, NULL);
+	world_open(&p->w, wc);
 	p->out = calloc(PEER_MAX, sizeof(*p->out));
 	p->buf = malloc(PAIR_BUF);
 	cr_assert(p->out && p->buf);
@@ -56,11 +63,37 @@ peer_open(struct peer *p, const struct app_conf *ac, const struct shm_qp_attr *a
 		p->buf[k] = (uint8_t)(k * 7 + (k >> 8));
 	app_open(&p->qp, &p->w, 0, ac);
 	app_reg(&p->mr, &p->w, 0, p->buf, PAIR_BUF, ALL_ACCESS);
-	connect(p, attr ? attr : &defaults);
+	connect(p, attr ? attr : &defaults, weft);
 	addr.dst = p->w.nic[0]->gids.entry[1].ip;
 	addr.src = p->w.nic[1]->gids.entry[1].ip;
 	wire_path_init(&p->path, &addr);
 	world_run(&p->w, 10); /* the MAC */
+}
+
+void
+peer_open(struct peer *p, const struct app_conf *ac, const struct shm_qp_attr *attr)
+{
+	*p = (struct peer){.end_state = SHM_QPS_RTS};
+	open(p, NULL, ac, attr, NULL);
+}
+
+void
+peer_open_weft(struct peer *p, const struct peer_weft *pw)
+{
+	static const struct peer_weft none;
+	struct weft_terms terms;
+
+	if (!pw)
+		pw = &none;
+	*p = (struct peer){.end_state = pw->stays_rtr ? SHM_QPS_RTR : SHM_QPS_RTS};
+	terms = pw->terms;
+	terms.tx_first_psn = QP_PSN;
+	if (!terms.window_pkts)
+		terms.window_pkts = 256;
+	if (!terms.max_msgs)
+		terms.max_msgs = 256;
+	open(p, &(struct world_conf){.rel = pw->rel, .first_msn = pw->first_msn}, pw->app, pw->attr,
+	     &terms);
 }
 
 void

@@ -34,11 +34,24 @@ struct peer {
 	uint32_t nb_in;
 	struct peer_frame *out; /**< what the last peer_go brought */
 	uint32_t nb_out;
+	uint8_t end_state; /**< RTS, or RTR */
 };
 
 /** Open; the QP is in RTS. attr overrides app_attr's, apart from the peer's address and PSNs; of
  * its av only the traffic class counts. */
 void peer_open(struct peer *p, const struct app_conf *ac, const struct shm_qp_attr *attr);
+
+/** How a QP in the weft framing is made. All zero = gbn without optional parts. */
+struct peer_weft {
+	const struct reliability_ops *rel; /**< NULL = gbn */
+	const struct app_conf *app;
+	const struct shm_qp_attr *attr; /**< as of peer_open */
+	struct weft_terms terms;        /**< window and max_msgs 0 = 256; tx_first_psn is QP_PSN */
+	uint32_t first_msn;             /**< MSN and SSN of both ends */
+	bool stays_rtr;                 /**< it goes no further than RTR */
+};
+/** Open; the QP is in RTS and in the weft framing. NULL = all zero. */
+void peer_open_weft(struct peer *p, const struct peer_weft *pw);
 /** The attributes that peer_open uses if it gets none. */
 struct shm_qp_attr peer_attr(void);
 void peer_close(struct peer *p);
