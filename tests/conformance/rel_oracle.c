@@ -450,8 +450,9 @@ may_fail(const struct rel_oracle *o, uint32_t pair, int side, uint32_t i, uint8_
 	case REL_END_WHOLE:
 	case REL_NB_ENDS:
 		return false;
-	case REL_END_SILENCE:
-		return status == SHM_WC_RETRY_EXC_ERR;
+	case REL_END_SILENCE: /* or the peer never spoke, and was taken for one of RoCEv2 only */
+		return status == SHM_WC_RETRY_EXC_ERR ||
+		       (o->s->open == REL_OPEN_DARK && status == SHM_WC_WR_FLUSH_ERR);
 	case REL_END_RNR:
 		if (is_bad_way)
 			return status == SHM_WC_RNR_RETRY_EXC_ERR && rel_needs_recv(op) &&

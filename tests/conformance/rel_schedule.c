@@ -440,6 +440,15 @@ make_ways(struct maker *m)
 	}
 }
 
+bool
+rel_has_windows(const struct rel_schedule *s)
+{
+	for (uint32_t p = 0; p < s->nb_pairs; p++)
+		if (s->ways[p][0].nb_windows || s->ways[p][1].nb_windows)
+			return true;
+	return false;
+}
+
 /* What came to the suite later has dice of its own: so what a seed did, it does. */
 static void
 make_more(struct maker *m)
@@ -448,7 +457,12 @@ make_more(struct maker *m)
 
 	prng_seed(&m->prng, ~s->seed);
 	s->ce_ppm = some_ppm(m, 300000);
+	s->open = m->s->framing == FRAMING_WEFT ? (enum rel_open)below(m, 3) : REL_OPEN_BY_HAND;
+	if (s->open == REL_OPEN_SPOILT && s->end == REL_END_SILENCE)
+		s->open = rel_has_windows(s) ? REL_OPEN_CLEAN : REL_OPEN_DARK;
 	s->is_again = !s->has_srq[0] && !s->has_srq[1] && one_in(m, 3);
+	if (s->open == REL_OPEN_DARK) /* a peer is believed to be silent for a minute */
+		s->is_again = false;
 	if (s->end == REL_END_ACCESS && one_in(m, 2))
 		spoil_otherwise(m, &s->ways[0][s->bad_side]);
 	if (m->is_clean || one_in(m, 2))

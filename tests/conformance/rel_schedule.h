@@ -40,6 +40,14 @@ enum rel_fault {
 	REL_BAD_INV,    /**< a SEND invalidates what is no window */
 };
 
+/** How the QPs of a pair come to the weft framing. */
+enum rel_open {
+	REL_OPEN_BY_HAND, /**< the rig says what the terms are */
+	REL_OPEN_CLEAN,   /**< by HELLO and OPEN; requests are posted meanwhile */
+	REL_OPEN_SPOILT,  /**< OPEN over the bad link; requests are posted then */
+	REL_OPEN_DARK,    /**< the link goes down when HELLO has begun, or soon after */
+};
+
 /** One work request. */
 struct rel_op {
 	uint8_t op;    /**< enum shm_wr_op */
@@ -94,6 +102,8 @@ struct rel_schedule {
 	uint32_t depth;
 
 	/* of the weft framing */
+	enum rel_open open;
+	/* what is set by hand */
 	uint32_t first_msn; /**< and SSN */
 	uint32_t max_msgs;
 	uint8_t ack_every, ack_delay_us;
@@ -117,6 +127,9 @@ void rel_schedule_make(struct rel_schedule *s, uint64_t seed, enum framing frami
  * stays up, so that all must complete.
  */
 void rel_schedule_again(struct rel_schedule *s);
+
+/** Whether there are windows, which must be bound while all is well. */
+bool rel_has_windows(const struct rel_schedule *s);
 
 /** Whether an operation needs a receive. */
 static inline bool

@@ -61,8 +61,13 @@ static void
 print_frame(const struct rel_trace_entry *e, FILE *to)
 {
 	static const char *const kinds[] = {
-		[WIRE_ROCE] = "",   [WIRE_ARP] = "ARP",        [WIRE_ND] = "ND",
-		[WIRE_PFC] = "PFC", [WIRE_OTHER] = "not RoCE", [WIRE_BAD] = "malformed",
+		[WIRE_ROCE] = "",
+		[WIRE_ARP] = "ARP",
+		[WIRE_ND] = "ND",
+		[WIRE_PFC] = "PFC",
+		[WIRE_HELLO] = "HELLO or OPEN",
+		[WIRE_OTHER] = "not RoCE",
+		[WIRE_BAD] = "malformed",
 	};
 
 	fprintf(to, "side %d %s ", e->side, e->kind == REL_TRACE_SENT ? "sends" : "gets ");

@@ -46,6 +46,7 @@ struct run {
 	struct poster posters[REL_PAIRS_MAX][2];
 	uint64_t nb_turns;
 	struct prng prng; /* whom CE strikes */
+	bool is_spoilt;   /* the link is as the schedule says */
 	/* mischief */
 	uint32_t countdown; /* occasions to let pass; 0 = done */
 	struct pkt *leaked;
@@ -410,6 +411,8 @@ static void
 open_world(struct run *r, const struct rel_subject *subject)
 {
 	const struct rel_schedule *s = r->s;
+	enum framing_wish wish =
+		s->open == REL_OPEN_BY_HAND ? FRAMING_WISH_ROCEV2 : FRAMING_WISH_WEFT;
 	const struct world_conf conf = {
 		.nb_pkts = s->nb_pkts,
 		.step_ns = s->step_ns,
@@ -419,6 +422,7 @@ open_world(struct run *r, const struct rel_subject *subject)
 		.rate_bps = s->rate_bps,
 		.vlan = s->vlan,
 		.rel = subject->ops,
+		.framing = {wish, wish},
 	};
 
 	world_open(&r->w, &conf);
@@ -510,6 +514,46 @@ bind_windows(struct run *r, uint32_t pair, int side)
 	}
 }
 
+/* So long an OPEN may take, if some of it is lost. */
+#define OPEN_NS UINT64_C(20000000000)
+
+static bool
+are_pending(const struct run *r)
+{
+	for (uint32_t p = 0; p < r->s->nb_pairs; p++)
+		for (int side = 0; side < 2; side++)
+			if (r->ends[p][side].qp.qp->framing == QP_PENDING)
+				return true;
+	return false;
+}
+
+static void
+wait_until_open(struct run *r)
+{
+	uint64_t end_ns = r->w.now_ns + OPEN_NS;
+
+	while (are_pending(r) && r->w.now_ns < end_ns)
+		turn(r, NEVER_NS, end_ns);
+	if (are_pending(r))
+		rel_bad(&r->o.verdict, "QPs have not agreed on their framing");
+}
+
+/* A pair of QPs that come and go: then the NICs know each other's MACs, and what they speak. */
+static void
+acquaint(struct run *r)
+{
+	struct app_qp a, b;
+
+	app_open(&a, &r->w, 0, NULL);
+	app_open(&b, &r->w, 1, NULL);
+	app_connect(&a, &b);
+	rest(r, 100000);
+	while (a.qp->framing == QP_PENDING || b.qp->framing == QP_PENDING)
+		rest(r, 100000);
+	app_close(&a);
+	app_close(&b);
+}
+
 static void
 connect_all(struct run *r, const struct rel_subject *subject)
 {
@@ -517,13 +561,26 @@ connect_all(struct run *r, const struct rel_subject *subject)
 		for (uint32_t p = 0; p < r->s->nb_pairs; p++)
 			for (int side = 0; side < 2; side++) {
 				connect_end(r, p, side, state);
-				if (state == SHM_QPS_RTR && r->s->framing == FRAMING_WEFT)
+				if (state == SHM_QPS_RTR && r->s->framing == FRAMING_WEFT &&
+				    r->s->open == REL_OPEN_BY_HAND)
 					agree(r, p, side, subject->ops);
 			}
-	rest(r, 100000); /* the MACs */
-	for (uint32_t p = 0; p < r->s->nb_pairs; p++)
+	if (r->s->open == REL_OPEN_SPOILT || rel_has_windows(r->s))
+		wait_until_open(r);
+	for (uint32_t p = 0; p < r->s->nb_pairs && !r->o.verdict.is_bad; p++)
 		for (int side = 0; side < 2; side++)
 			bind_windows(r, p, side);
+}
+
+/* From now on the link is as the schedule says. */
+static void
+spoil(struct run *r)
+{
+	r->is_spoilt = true;
+	if (port_is_fault(r->w.port[0]))
+		port_fault_set(r->w.port[0], &r->s->fault);
+	else if (fault_any(&r->s->fault))
+		world_spoil(&r->w, &r->s->fault);
 }
 
 static void
@@ -543,9 +600,11 @@ set_up(struct run *r, const struct rel_subject *subject)
 	open_world(r, subject);
 	reg_memory(r);
 	open_ends(r);
+	if (r->s->open != REL_OPEN_DARK)
+		acquaint(r);
+	if (r->s->open == REL_OPEN_SPOILT)
+		spoil(r);
 	connect_all(r, subject);
-	if (fault_any(&r->s->fault))
-		world_spoil(&r->w, &r->s->fault);
 }
 
 static void
@@ -554,7 +613,8 @@ close_memory(struct run *r)
 	for (uint32_t p = 0; p < r->s->nb_pairs; p++)
 		for (int side = 0; side < 2; side++)
 			for (uint32_t i = 0; i < r->s->ways[p][!side].nb_windows; i++)
-				mr_destroy(r->w.nic[side], r->ends[p][side].windows[i]);
+				if (r->ends[p][side].windows[i])
+					mr_destroy(r->w.nic[side], r->ends[p][side].windows[i]);
 	for (int side = 0; side < 2; side++)
 		local_mr_close(&r->mr[side], r->w.nic[side]);
 	rel_oracle_close(&r->o);
@@ -568,6 +628,7 @@ set_up_again(struct run *r, const struct rel_subject *subject)
 	const struct shm_qp_attr attr = {0};
 	struct shm_cqe c;
 
+	r->is_spoilt = false;
 	if (port_is_fault(r->w.port[0]))
 		port_fault_set(r->w.port[0], &none);
 	rest(r, REST_NS);
@@ -585,9 +646,9 @@ set_up_again(struct run *r, const struct rel_subject *subject)
 			end->next_post_ns = 0;
 			r->posters[p][side].next_ns = NEVER_NS;
 		}
+	if (r->s->open == REL_OPEN_SPOILT)
+		spoil(r);
 	connect_all(r, subject);
-	if (port_is_fault(r->w.port[0]))
-		port_fault_set(r->w.port[0], &r->s->fault);
 }
 
 /* ---- the end ---- */
@@ -746,6 +807,8 @@ go(struct run *r)
 	while (!r->o.verdict.is_bad && !rel_oracle_is_done(&r->o)) {
 		uint64_t next_ns = run_apps(r);
 
+		if (!r->is_spoilt && (r->s->open == REL_OPEN_DARK || !are_pending(r)))
+			spoil(r);
 		turn(r, next_ns, NEVER_NS);
 		if (r->w.now_ns - start_ns > VIRTUAL_NS_MAX || r->nb_turns > TURNS_MAX)
 			hangs(r);
