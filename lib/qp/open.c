@@ -337,8 +337,10 @@ answer_to(struct qp *qp, const struct hello_terms *asked, uint64_t now_ns)
 	}
 	judge(qp, asked, &own);
 	if (qp->framing == QP_WEFT) {
-		if (own.status != HELLO_AGREED || !terms_equal(&terms, &qp->terms))
+		if (own.status != HELLO_AGREED || !terms_equal(&terms, &qp->terms)) {
 			own.status = HELLO_NOT_READY; /* of another connection */
+			own.reason = HELLO_REASON_NONE;
+		}
 		return own;
 	}
 	if (was_refused(qp)) { /* who asks again did not hear why */
