@@ -221,32 +221,37 @@ is_unused(const struct weft_recv *r)
 	return !r->is_touched && !r->wr->status;
 }
 
-void
-weft_drop_recvs(struct qp *qp)
-{
-	struct weft_in *in = &qp->win;
-
-	while (in->bssn > in->essn) {
-		struct weft_recv *r = slot_of(in, --in->bssn);
-
-		if (qp->srq && is_unused(r))
-			recv_put_back(qp, r->wr);
-		else
-			recv_end(qp, r->wr);
-	}
-}
-
 /*
- * From the last on, so that what goes back to a shared queue is taken in the old order; what has a
- * completion has it in order.
+ * From the last on, so that what goes back to a shared queue is taken in the old order. Their slots
+ * are empty then.
  */
 static void
 put_back_unused(struct qp *qp)
 {
 	struct weft_in *in = &qp->win;
 
-	for (; qp->srq && in->bssn > in->essn && is_unused(slot_of(in, in->bssn - 1)); in->bssn--)
-		recv_put_back(qp, slot_of(in, in->bssn - 1)->wr);
+	for (uint64_t ssn = in->bssn; qp->srq && ssn-- > in->essn;) {
+		struct weft_recv *r = slot_of(in, ssn);
+
+		if (!r->wr || !is_unused(r))
+			continue;
+		recv_put_back(qp, r->wr);
+		r->wr = NULL;
+	}
+}
+
+void
+weft_drop_recvs(struct qp *qp)
+{
+	struct weft_in *in = &qp->win;
+
+	put_back_unused(qp);
+	while (in->bssn > in->essn) {
+		struct weft_recv *r = slot_of(in, --in->bssn);
+
+		if (r->wr)
+			recv_end(qp, r->wr);
+	}
 }
 
 bool
@@ -262,9 +267,7 @@ weft_flush_recvs(struct qp *qp)
 	while (in->essn < in->bssn) {
 		struct weft_recv *r = slot_of(in, in->essn);
 
-		if (qp->srq && is_unused(r)) {
-			recv_put_back(qp, r->wr);
-		} else {
+		if (r->wr) {
 			if (!batch_cqe_fits(qp->nic->batch))
 				return false;
 			qp_flush_recv(qp, r->wr);
