@@ -399,9 +399,10 @@ weft_ack_rx(struct qp *qp, const struct wire_pkt *w, uint64_t now_ns)
 	qp->error.peer_syndrome = w->syndrome;
 	qp->nic->stats.packet_seq_err += ack.kind == REL_GAP || ack.kind == REL_MISSING;
 	read_echo(w, &ack, &echo, &stack, now_ns);
+	/* First: what has its receive now starts the count of refusals anew. */
+	confirm(qp, wr_idx, ack.cum, f->has_rnr ? psn_unwrap(qp->wout.ssn, f->rnr_ssn) : WEFT_NONE);
 	if (f->has_rnr && !fatal)
 		weft_refused(qp, f->rnr_ssn, f->rnr_msn, f->rnr_code, now_ns);
-	confirm(qp, wr_idx, ack.cum, f->has_rnr ? psn_unwrap(qp->wout.ssn, f->rnr_ssn) : WEFT_NONE);
 	comp_answer(qp, &ack, &echo, now_ns);
 	if (fatal && qp->state != SHM_QPS_ERR)
 		on_fatal(qp, w, wr_idx);

@@ -181,11 +181,10 @@ struct weft_out {
 	uint32_t nb_resps;  /**< responses that are open */
 	uint64_t count;     /**< WIRE_COUNT: packets that the peer has accepted */
 	/* refusal (RNR) */
-	uint64_t refused_ssn; /**< first refused SSN during a hold and until it is sent again */
-	uint64_t hold_ns;     /**< no new request before; 0 = no hold */
-	uint32_t again_idx;   /**< SQ index of the next to be sent again ... */
-	uint32_t again_end;   /**< ... up to here */
-	uint64_t rd_ns;       /**< last progress of a response, or of what it waits behind */
+	uint64_t hold_ns;   /**< no new request before; 0 = no hold */
+	uint32_t again_idx; /**< SQ index of the next to be sent again ... */
+	uint32_t again_end; /**< ... up to here */
+	uint64_t rd_ns;     /**< last progress of a response, or of what it waits behind */
 };
 
 #endif
