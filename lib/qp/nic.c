@@ -173,7 +173,7 @@ nic_create(const struct nic_conf *conf, uint64_t now_ns)
 		errno = ENOMEM;
 		return NULL;
 	}
-	if (wishes_weft(conf) && !(nic->peers = open_peers(nic))) {
+	if (wishes_weft(conf) && !conf->opens_pairs && !(nic->peers = open_peers(nic))) {
 		nic_destroy(nic);
 		errno = ENOMEM;
 		return NULL;

@@ -138,6 +138,8 @@ struct nic_conf {
 	/** Payload is counted and not there, nor is an ICRC: pkt.absent. Laboratory; peers too. */
 	bool payload_absent;
 	uint64_t seed;
+	/** Laboratory: no HELLO and no OPEN; who connects two QPs calls open_pair. */
+	bool opens_pairs;
 	/** Laboratory: MSNs and SSNs of weft begin here, at both ends; 24 bits. 0 = as others do.
 	 */
 	uint32_t first_msn;

@@ -501,19 +501,12 @@ open_peers(struct nic *nic)
 
 /* ---- a QP's side ---- */
 
-/* To a QP of the same NIC: no message is needed, both are here. */
-static void
-open_to_self(struct qp *qp, uint64_t now_ns)
+void
+open_pair(struct qp *qp, struct qp *peer, uint64_t now_ns)
 {
-	struct qp *peer = qp_find(qp->nic, qp->attr.dest_qpn);
 	struct hello_terms a, b;
 	struct weft_terms terms;
 
-	if (!peer || peer->framing != QP_PENDING || !is_there(peer) ||
-	    peer->attr.dest_qpn != qp->qpn ||
-	    memcmp(&peer->peer_ip, &qp->own_ip, sizeof(qp->own_ip)) ||
-	    memcmp(&peer->own_ip, &qp->peer_ip, sizeof(qp->peer_ip)))
-		return; /* it will find this one */
 	a = own_terms(qp);
 	b = own_terms(peer);
 	judge(qp, &b, &a);
@@ -531,6 +524,20 @@ open_to_self(struct qp *qp, uint64_t now_ns)
 	go_weft(qp, &terms, now_ns);
 }
 
+/* To a QP of the same NIC: no message is needed, both are here. */
+static void
+open_to_self(struct qp *qp, uint64_t now_ns)
+{
+	struct qp *peer = qp_find(qp->nic, qp->attr.dest_qpn);
+
+	if (!peer || peer->framing != QP_PENDING || !is_there(peer) ||
+	    peer->attr.dest_qpn != qp->qpn ||
+	    memcmp(&peer->peer_ip, &qp->own_ip, sizeof(qp->own_ip)) ||
+	    memcmp(&peer->own_ip, &qp->peer_ip, sizeof(qp->peer_ip)))
+		return; /* it will find this one */
+	open_pair(qp, peer, now_ns);
+}
+
 void
 open_begin(struct qp *qp, uint64_t now_ns)
 {
@@ -543,6 +550,8 @@ open_begin(struct qp *qp, uint64_t now_ns)
 		open_to_self(qp, now_ns);
 		return;
 	}
+	if (!nic->peers)
+		return;
 	qp->open.peer = peers_get(nic->peers, &qp->own_ip, &qp->peer_ip, qp->own_vlan, now_ns);
 	if (!qp->open.peer) {
 		go_plain(qp, QP_REASON_NO_WEFT, now_ns);

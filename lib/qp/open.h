@@ -24,6 +24,10 @@ struct peers *open_peers(struct nic *nic);
 /** At RTR, while QP_PENDING: find out about the peer. Returns at once. */
 void open_begin(struct qp *qp, uint64_t now_ns);
 
+/** Two QPs of one process that are at RTR or beyond and QP_PENDING: they agree without a message.
+ */
+void open_pair(struct qp *qp, struct qp *peer, uint64_t now_ns);
+
 /** The QP stops: it is reset, or ends. */
 void open_end(struct qp *qp);
 

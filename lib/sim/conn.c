@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lab_impl.h"
+#include "open.h"
 #include "psn.h"
 
 /* Connections: an application's two ends of an RC connection, which post what flows need. */
@@ -62,7 +63,7 @@ grow_ends(struct lab *lab)
 }
 
 static int
-open_end(struct conn_end *e, struct lab_host *host)
+make_end(struct conn_end *e, struct lab_host *host)
 {
 	uint32_t depth = host->lab->conf.host.depth; /* of the queues that are used */
 	const struct local_qp_conf conf = {
@@ -140,6 +141,9 @@ connect_ends(struct conn *conn, const uint32_t psn[2])
 		err = local_qp_connect(&own->qp, &desc, now_ns);
 		neigh_set(lab->hosts[own->host].nic->neigh, &to->ip, 0, to->mac, now_ns);
 	}
+	/* What two ends agree on is there with the connection, like addresses. */
+	if (!err && conn->end[0].qp.qp->framing == QP_PENDING)
+		open_pair(conn->end[0].qp.qp, conn->end[1].qp.qp, now_ns);
 	return err;
 }
 
@@ -150,6 +154,7 @@ open_conn(struct conn *conn, const struct flow_conf *flow)
 	const struct lab_host_params *params = &lab->conf.host;
 	uint64_t seed = lab->conf.seed ^ (uint64_t)conn->idx << 32, span = params->window_pkts;
 	uint32_t psn[2];
+	bool is_theirs;
 
 	if (conn->verb == FLOW_READ)
 		span = (uint64_t)params->rd_atomic * (flow->msg_bytes / params->path_mtu_bytes + 1);
@@ -166,11 +171,14 @@ open_conn(struct conn *conn, const struct flow_conf *flow)
 		if (lab->conf.first_psn != LAB_PSN_RANDOM)
 			psn[i] = lab->conf.first_psn;
 		conn->end[i].conn = conn;
-		if (open_end(&conn->end[i], &lab->hosts[i == 0 ? flow->src : flow->dst]) != 0)
+		if (make_end(&conn->end[i], &lab->hosts[i == 0 ? flow->src : flow->dst]) != 0)
 			return -ENOMEM;
 	}
-	conn->tx_next_psn = PSN_BIAS + psn[conn->verb == FLOW_READ];
-	conn->tx_una_psn = conn->data_next_psn = conn->rx_next_psn = conn->tx_next_psn;
+	for (int i = 0; i < 2; i++)
+		conn->stream[i].next_psn = conn->stream[i].una_psn = PSN_BIAS + psn[i];
+	/* A plain READ's responses have PSNs of its requester. */
+	is_theirs = conn->verb == FLOW_READ && lab->conf.engines.framing == FRAMING_WISH_ROCEV2;
+	conn->data_next_psn = conn->rx_next_psn = PSN_BIAS + psn[is_theirs];
 	if (connect_ends(conn, psn) != 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; conn->verb == FLOW_SEND && i < params->depth; i++)

@@ -90,6 +90,7 @@ create_host(struct lab *lab, uint32_t idx)
 		.window_pkts = params->window_pkts,
 		.payload_absent = !lab->conf.real_payload,
 		.seed = prng_splitmix(&seed),
+		.opens_pairs = true,
 		.bind = {.framing = engines->framing,
 	                 .set = engines->set,
 	                 .params = engines->params},

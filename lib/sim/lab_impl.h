@@ -64,6 +64,13 @@ struct conn_end {
 #define CONN_STRIDE (UINT64_C(1) << 30)
 #define CONN_LEN (UINT64_C(1) << 62)
 
+/* What is seen of the PSNs of one end of a connection. */
+struct conn_stream {
+	uint64_t next_psn;  /* one beyond the highest sent */
+	uint64_t una_psn;   /* all below were acknowledged */
+	uint64_t nb_unsent; /* unsent_pkts of its host when the last was seen */
+};
+
 struct conn {
 	struct lab *lab;
 	struct conn *next_of_key; /* in its bucket */
@@ -86,13 +93,11 @@ struct conn {
 	uint64_t nb_posted, nb_completed;
 	uint64_t nb_good; /* completed with success; after those nothing is, once one has failed */
 
-	/* seen from outside; PSNs of the requester's stream, unwrapped from PSN_BIAS + first on */
-	uint64_t tx_next_psn;   /* one beyond the highest sent */
-	uint64_t tx_una_psn;    /* all below were acknowledged */
-	uint64_t data_next_psn; /* one beyond the highest data packet sent */
-	uint64_t nb_unsent;     /* unsent_pkts of its host when the last request was seen */
-	uint64_t rx_next_psn;   /* one beyond the highest data packet that arrived */
-	uint64_t *arrived;      /* bit per PSN of the last arrived_mask + 1 below rx_next_psn */
+	/* seen from outside; PSNs are unwrapped from PSN_BIAS + first on */
+	struct conn_stream stream[2]; /* by the end that sends; plain: the requester's only */
+	uint64_t data_next_psn;       /* one beyond the highest data packet sent */
+	uint64_t rx_next_psn;         /* one beyond the highest data packet that arrived */
+	uint64_t *arrived; /* bit per PSN of the last arrived_mask + 1 below rx_next_psn */
 	uint32_t arrived_mask;
 	struct history_event *history; /* slot = number & (HISTORY_EVENTS - 1) */
 	uint32_t nb_history;

@@ -136,7 +136,8 @@ read_inflight(const struct lab *lab, const struct probe *p)
 
 	(void)p;
 	for (const struct conn *c = lab->conns; c; c = c->next)
-		sum += c->tx_next_psn - c->tx_una_psn;
+		for (int i = 0; i < 2; i++)
+			sum += c->stream[i].next_psn - c->stream[i].una_psn;
 	return sum;
 }
 

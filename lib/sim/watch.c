@@ -66,7 +66,7 @@ print_event(FILE *out, const struct history_event *e)
 	}
 	op = &opcode_table[e->opcode];
 	fprintf(out, " %s PSN %u", op->name, e->psn);
-	if (op->flags & OPF_AETH)
+	if (op->flags & (OPF_AETH | OPF_ACK))
 		fprintf(out, " syndrome 0x%02x", e->detail);
 	fputc('\n', out);
 }
@@ -115,6 +115,7 @@ struct seen {
 	const struct opcode_info *op;
 	uint8_t opcode, syndrome;
 	uint32_t psn, payload_bytes, read_bytes;
+	int to; /* end, 0 or 1 */
 	bool to_requester;
 };
 
@@ -126,6 +127,32 @@ static uint32_t
 host_of_mac(const uint8_t *mac)
 {
 	return get_be32(mac + 2);
+}
+
+/* Headers of the weft framing differ in length by packet. */
+static bool
+see_weft(const struct pkt *p, struct seen *s)
+{
+	struct wire_pkt w;
+	enum wire_bad bad;
+
+	if (wire_parse(p->data, p->len, &w, &bad) != WIRE_ROCE || wire_is_header_only(&w))
+		return false;
+	s->payload_bytes = w.payload_len;
+	s->syndrome = w.op->flags & OPF_ACK ? w.syndrome : 0;
+	s->read_bytes = 0;
+	return true;
+}
+
+static void
+see_plain(const uint8_t *d, struct seen *s)
+{
+	const uint8_t *bth = d + BTH_OFF;
+
+	s->payload_bytes = get_be16(d + BTH_OFF - 4) - UDP_LEN - BTH_LEN - s->op->ext_len -
+	                   (bth[1] >> 4 & 3) - ICRC_LEN;
+	s->syndrome = s->op->flags & OPF_AETH ? bth[BTH_LEN] : 0;
+	s->read_bytes = s->op->flags & OPF_READ ? get_be32(bth + BTH_LEN + 12) : 0;
 }
 
 /* What a frame is of: false for all that is not of a connection, or damaged. */
@@ -154,12 +181,12 @@ see(struct lab *lab, const struct pkt *p, bool has_arrived, struct seen *s)
 	if (!s->op->name || !end)
 		return false;
 	s->conn = end->conn;
+	s->to = (int)(end - s->conn->end);
 	s->to_requester = end == conn_requester(s->conn);
 	s->psn = get_be32(bth + 8) & 0xffffff;
-	s->payload_bytes = get_be16(d + BTH_OFF - 4) - UDP_LEN - BTH_LEN - s->op->ext_len -
-	                   (bth[1] >> 4 & 3) - ICRC_LEN;
-	s->syndrome = s->op->flags & OPF_AETH ? bth[BTH_LEN] : 0;
-	s->read_bytes = s->op->flags & OPF_READ ? get_be32(bth + BTH_LEN + 12) : 0;
+	if (s->op->flags & OPF_WEFT)
+		return see_weft(p, s);
+	see_plain(d, s);
 	return true;
 }
 
@@ -184,31 +211,32 @@ unsent_pkts(const struct lab_host *host)
 	return drop[DROP_LINK] + drop[DROP_NO_NEIGH] + drop[DROP_MTU];
 }
 
-/* A request leaves: within its window, and is it the first time? */
+/* A packet with a PSN of its sender's leaves: within its window, and is it the first time? */
 static void
-on_request(struct lab_host *host, const struct seen *s)
+on_stream(struct lab_host *host, const struct seen *s)
 {
 	struct conn *c = s->conn;
-	uint64_t psn = psn_unwrap(c->tx_next_psn, s->psn), ahead;
-	bool is_read = s->op->flags & OPF_READ;
+	struct conn_stream *st = &c->stream[!s->to];
+	uint64_t psn = psn_unwrap(st->next_psn, s->psn), ahead;
+	bool is_read = (s->op->flags & OPF_READ) && !(s->op->flags & OPF_WEFT);
 	uint64_t end = psn + (is_read ? psns_of_read(host->lab, s) : 1);
 	uint64_t window = is_read ? UINT64_C(1) << 23 : host->lab->conf.host.window_pkts;
 
-	if (psn < c->tx_una_psn && is_read)
-		c->tx_una_psn = psn; /* asks for the rest of what was answered in part */
-	ahead = end - c->tx_una_psn;
-	if (psn >= c->tx_una_psn && ahead > window)
+	if (psn < st->una_psn && is_read)
+		st->una_psn = psn; /* asks for the rest of what was answered in part */
+	ahead = end - st->una_psn;
+	if (psn >= st->una_psn && ahead > window)
 		watch_violated(host->lab, c, "no PSN beyond its window",
 		               "PSN %u is the %lu. beyond what was acknowledged; the window is %lu",
 		               s->psn, (unsigned long)ahead, (unsigned long)window);
-	if (psn > c->tx_next_psn && unsent_pkts(host) == c->nb_unsent)
+	if (psn > st->next_psn && unsent_pkts(host) == st->nb_unsent)
 		watch_violated(host->lab, c, "PSNs follow each other",
 		               "PSN %u was sent where %u was due", s->psn,
-		               (uint32_t)c->tx_next_psn & 0xffffff);
-	c->nb_unsent = unsent_pkts(host);
-	if (end > c->tx_next_psn)
-		c->tx_next_psn = end;
-	if (ahead > host->result->inflight_max_pkts && !is_read && psn >= c->tx_una_psn)
+		               (uint32_t)st->next_psn & 0xffffff);
+	st->nb_unsent = unsent_pkts(host);
+	if (end > st->next_psn)
+		st->next_psn = end;
+	if (ahead > host->result->inflight_max_pkts && !is_read && psn >= st->una_psn)
 		host->result->inflight_max_pkts = ahead;
 }
 
@@ -234,8 +262,8 @@ watch_tx(struct lab_host *host, const struct pkt *p, uint64_t now_ps)
 	if (!see(host->lab, p, false, &s))
 		return;
 	note_frame(s.conn, HISTORY_TX, host->idx, s.opcode, s.psn, s.syndrome, now_ps);
-	if (s.op->flags & OPF_REQUEST)
-		on_request(host, &s);
+	if (s.op->flags & (OPF_REQUEST | OPF_STREAM))
+		on_stream(host, &s);
 	if (is_data(&s))
 		on_data_sent(host, &s);
 }
@@ -259,20 +287,31 @@ on_data_arrived(struct lab_host *host, const struct seen *s)
 		*word |= bit;
 }
 
-/* An answer acknowledges; never what was not sent. */
+/* An answer acknowledges; never what was not sent. A weft one has the next PSN that is expected. */
 static void
 on_answer(struct lab_host *host, const struct seen *s)
 {
 	struct conn *c = s->conn;
-	bool is_nak = s->op->flags & OPF_ACK && s->syndrome >> 5 != 0;
-	uint64_t psn = psn_unwrap(c->tx_next_psn, s->psn), una = psn + !is_nak;
+	struct conn_stream *st = &c->stream[s->to];
+	bool is_next =
+		(s->op->flags & OPF_WEFT) || (s->op->flags & OPF_ACK && s->syndrome >> 5 != 0);
+	uint64_t psn = psn_unwrap(st->next_psn, s->psn), una = psn + !is_next;
 
-	if (una > c->tx_next_psn)
+	if (una > st->next_psn)
 		watch_violated(host->lab, c, "only what was sent is acknowledged",
 		               "PSN %u was acknowledged, and %u is the next to be sent", s->psn,
-		               (uint32_t)c->tx_next_psn & 0xffffff);
-	else if (una > c->tx_una_psn)
-		c->tx_una_psn = una;
+		               (uint32_t)st->next_psn & 0xffffff);
+	else if (una > st->una_psn)
+		st->una_psn = una;
+}
+
+/* Whether a frame acknowledges: of weft, only what is no packet of a stream. */
+static bool
+is_answer(const struct seen *s)
+{
+	if (s->op->flags & OPF_WEFT)
+		return !(s->op->flags & OPF_STREAM);
+	return s->to_requester && (s->op->flags & OPF_RESPONSE);
 }
 
 void
@@ -285,7 +324,7 @@ watch_rx(struct lab_host *host, const struct pkt *p, uint64_t now_ps)
 	note_frame(s.conn, HISTORY_RX, host->idx, s.opcode, s.psn, s.syndrome, now_ps);
 	if (is_data(&s))
 		on_data_arrived(host, &s);
-	if (s.to_requester && (s.op->flags & OPF_RESPONSE))
+	if (is_answer(&s))
 		on_answer(host, &s);
 }
 

@@ -116,8 +116,20 @@ offer(struct candidates *c, const struct engine_set *set, uint32_t traits)
 	char why[256];
 
 	if (c->nb < NB(c->sets) && strcmp(set->rel->info.name, "none") != 0 &&
-	    engine_set_check(set, FRAMING_ROCEV2, traits, why, sizeof(why)) == 0)
+	    engine_set_check(set, FRAMING_WEFT, traits, why, sizeof(why)) == 0)
 		c->sets[c->nb++] = *set;
+}
+
+/* Either, if the engines can do without weft. The throw is one beside, and changes no later one. */
+static void
+make_framing(const struct swarm_dice *d, const struct engine_set *set, struct sketch_section *host)
+{
+	struct prng beside = d->prng;
+	char why[256];
+
+	if (engine_set_check(set, FRAMING_ROCEV2, d->traits, why, sizeof(why)) != 0 ||
+	    prng_next(&beside) >> 63)
+		sketch_set(host, "framing", "weft");
 }
 
 static void
@@ -132,6 +144,7 @@ make_engines(struct swarm_dice *d, struct sketch_section *host)
 				offer(&c, &(struct engine_set){*rel, *cc, *lb}, d->traits);
 	assert(c.nb > 0);
 	set = &c.sets[dice_below(d, c.nb)];
+	make_framing(d, set, host);
 	sketch_set(host, "reliability", "%s", set->rel->info.name);
 	sketch_set(host, "cc", "%s", set->cc->info.name);
 	sketch_set(host, "lb", "%s", set->lb->info.name);

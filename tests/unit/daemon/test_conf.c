@@ -429,10 +429,10 @@ Test(conf, nics_that_reach_each_other_with_different_path_MTUs_are_a_warning)
 		{"b", 0, 4200, 4200, ""},
 		{"b", 0, 4180, 9216, ""},
 		{"b", 0, 4180, 4179,
-	         "dir/t.conf:5: warning: [nic n1] has path MTU 2048 (mtu 4179), and [nic n0], "
+	         "dir/t.conf:6: warning: [nic n1] has path MTU 2048 (mtu 4179), and [nic n0], "
 	         "which it reaches, 4096 (mtu 4180)\n"},
 		{"b", 0, 576, 1500,
-	         "dir/t.conf:5: warning: [nic n1] has path MTU 1024 (mtu 1500), and [nic n0], "
+	         "dir/t.conf:6: warning: [nic n1] has path MTU 1024 (mtu 1500), and [nic n0], "
 	         "which it reaches, 256 (mtu 576)\n"},
 		{"c", 0, 4200, 1500, ""}, /* on another switch */
 		{"b", 7, 4200, 1500, ""}, /* in another VLAN */
@@ -443,8 +443,9 @@ Test(conf, nics_that_reach_each_other_with_different_path_MTUs_are_a_warning)
 		struct conf *conf;
 
 		snprintf(text, sizeof(text),
-		         "[nic n0]\nport = ring:a\nip = 10.0.0.1\nmtu = %u\n"
+		         "[nic n0]\nport = ring:a\nip = 10.0.0.1\nmtu = %u\nframing = rocev2\n"
 		         "[nic n1]\nport = ring:%s\nip = 10.0.0.2\nmtu = %u\nvlan = %u\n"
+		         "framing = rocev2\n"
 		         "[switch s]\nports = ring:a%s\n%s",
 		         rows[i].mtu0, rows[i].ring, rows[i].mtu1, rows[i].vlan,
 		         rows[i].ring[0] == 'b' ? " ring:b" : "",

@@ -101,7 +101,7 @@ Test(conf_bind, headers_that_halve_the_path_mtu_are_told_with_the_mtu_that_they_
 		uint32_t line;
 		const char *want; /* after the NIC's name; NULL = nothing */
 	} lines[] = {
-		{"mtu = 4185\n", 0, NULL},
+		{"mtu = 4185\nframing = rocev2\n", 0, NULL},
 		{"framing = weft\n", 0, NULL},
 		{"mtu = 4185\nframing = weft\n", 5,
 	         "mtu = 4185 has room for path MTU 2048; mtu = 4188 has for 4096\n"},
