@@ -22,10 +22,10 @@
 
 /* Of all subjects together, and of each in a long run: a sanitizer makes seeds slow. */
 #ifdef __SANITIZE_ADDRESS__
-#define NB_SEEDS 600
+#define NB_SEEDS 400
 #define NB_SEEDS_LONG 2000
 #else
-#define NB_SEEDS 2000
+#define NB_SEEDS 1800
 #define NB_SEEDS_LONG 20000
 #endif
 /* Until a planted mistake is found. */
