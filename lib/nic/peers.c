@@ -219,7 +219,10 @@ peers_put(struct peers *ps, struct peer *p, uint64_t now_ns)
 	e->neigh = NULL;
 }
 
-/* What one that is started anew had open is gone. */
+/*
+ * What one that is started anew had open is gone. Told only then: whoever has a cookie may say as
+ * often as he likes that he was started anew.
+ */
 static void
 note_boot(struct peers *ps, struct peer_entry *e, uint64_t boot_id)
 {
@@ -227,10 +230,12 @@ note_boot(struct peers *ps, struct peer_entry *e, uint64_t boot_id)
 
 	e->old_boot_id = e->boot_id;
 	ps->stats.restarted++;
+	if (list_is_empty(&e->p.open))
+		return;
 	event_tell(EVENT_NEIGH, ps->conf.self->name, "peer %s was started anew (boot id %016llx)",
 	           ip_addr_text(&e->p.ip, ip), (unsigned long long)boot_id);
 	list_splice_tail(&e->p.dead, &e->p.open);
-	if (!list_is_empty(&e->p.dead) && !list_is_linked(&e->deaths))
+	if (!list_is_linked(&e->deaths))
 		list_add_tail(&ps->deaths, &e->deaths);
 }
 

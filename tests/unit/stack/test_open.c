@@ -326,6 +326,32 @@ post_write(struct app_qp *a, uint64_t wr_id)
 	app_post_inline(a, wqe, "", 0);
 }
 
+/* Trace 7 of the worked examples: nobody at the other end says anything by himself. */
+Test(open, silence_after_a_restart_is_asked_about)
+{
+	struct world_conf wc = conf_of(AUTO, AUTO);
+	struct app_qp qp[2];
+	struct world w;
+
+	world_open(&w, &wc);
+	app_open(&qp[0], &w, 0, NULL);
+	app_open(&qp[1], &w, 1, NULL);
+	connect(&qp[0], &qp[1]);
+	world_run(&w, TURNS(50));
+	cr_assert_eq(qp[0].qp->framing, QP_WEFT);
+	app_close(&qp[1]);
+	world_restart(&w, 1);
+	world_run(&w, TURNS(50));
+	cr_expect_eq(qp[0].qp->state, SHM_QPS_RTS, "it has nothing to ask");
+	post_write(&qp[0], 1);
+	world_run(&w, TURNS(7));
+	cr_expect_eq(qp[0].qp->state, SHM_QPS_ERR);
+	cr_expect(strstr(why(&qp[0]), "started anew"), "%s", why(&qp[0]));
+	cr_expect_eq(peers_stats(w.nic[0]->peers)->rx_stale, 1);
+	app_close(&qp[0]);
+	world_close(&w);
+}
+
 /* ---- a peer that says anything ---- */
 
 /* Side 1 is played by the test, which is whom it says it is: it has its cookie and its token. */
