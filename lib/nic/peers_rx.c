@@ -218,15 +218,25 @@ hear_stale(struct peers *ps, const struct heard *h)
 /* ---- frames ---- */
 
 static bool
-is_for_us(const struct peers *ps, const uint8_t *frame, const struct heard *h)
+is_unicast(const struct ip_addr *ip)
+{
+	if (ip_addr_is_unspecified(ip))
+		return false;
+	return ip_addr_is_ipv4(ip) ? ip->b[12] < 224 : ip->b[0] != 0xff;
+}
+
+/* An IPv4 address written as an IPv6 one is no address that anybody has in an IPv6 packet. */
+static bool
+is_for_us(const struct peers *ps, const uint8_t *frame, const struct wire_pkt *w,
+          const struct heard *h)
 {
 	const struct gid_table *gids = ps->conf.self->gids;
 
 	if (memcmp(frame, ps->conf.self->mac, 6) != 0 || frame[6] & 1)
 		return false;
-	if (ip_addr_is_unspecified(&h->pair.peer))
+	if (ip_addr_is_ipv4(&w->src) == w->ipv6 || ip_addr_is_ipv4(&w->dst) == w->ipv6)
 		return false;
-	return gid_find(gids, &h->pair.own, h->pair.vlan) &&
+	return is_unicast(&w->src) && gid_find(gids, &h->pair.own, h->pair.vlan) &&
 	       !gid_find(gids, &h->pair.peer, h->pair.vlan);
 }
 
@@ -239,7 +249,7 @@ peers_rx(struct peers *ps, const uint8_t *frame, const struct wire_pkt *w, uint6
 	                  .now_ns = now_ns};
 	struct hello_who offer = {0};
 
-	if (!is_for_us(ps, frame, &h) || !hello_parse(w->payload, w->payload_len, &h.msg)) {
+	if (!is_for_us(ps, frame, w, &h) || !hello_parse(w->payload, w->payload_len, &h.msg)) {
 		ps->stats.rx_bad++;
 		return;
 	}

@@ -551,6 +551,49 @@ Test(peers, a_flood_of_forged_messages_makes_no_peer_and_few_answers)
 	host_close(&b);
 }
 
+/* Nothing is answered and nothing counted but that. */
+Test(peers, who_cannot_be_answered_is_not_heard)
+{
+	static const struct {
+		struct ip_addr src, dst;
+		bool ipv6;
+	} rows[] = {
+		/* 10.0.0.9 in an IPv6 packet, to either of ours */
+		{{{[10] = 0xff, 0xff, 10, 0, 0, 9}}, {{0xfd, [15] = 2}}, true},
+		{{{[10] = 0xff, 0xff, 10, 0, 0, 9}}, {{[10] = 0xff, 0xff, 10, 0, 0, 2}}, true},
+		{{{0xfd, [15] = 9}}, {{[10] = 0xff, 0xff, 10, 0, 0, 2}}, true},
+		{{{0}}, {{0xfd, [15] = 2}}, true},                 /* :: */
+		{{{0xff, 2, [15] = 1}}, {{0xfd, [15] = 2}}, true}, /* multicast */
+		{{{0xfd, [15] = 2}}, {{0xfd, [15] = 2}}, true},    /* ourselves */
+		{{{0xfd, [15] = 9}}, {{0xfd, [15] = 3}}, true},    /* to somebody else */
+		{{{[10] = 0xff, 0xff, 224, 0, 0, 9}}, {{[10] = 0xff, 0xff, 10, 0, 0, 2}}, false},
+		{{{[10] = 0xff, 0xff, 0, 0, 0, 0}}, {{[10] = 0xff, 0xff, 10, 0, 0, 2}}, false},
+		{{{[10] = 0xff, 0xff, 10, 0, 0, 9}}, {{[10] = 0xff, 0xff, 10, 0, 0, 3}}, false},
+	};
+	const uint8_t macs[12] = {2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 9};
+	struct hello_msg msg = forged_hello(1);
+	uint8_t payload[HELLO_MSG_MAX];
+	uint32_t len = hello_build(payload, &msg);
+	struct pkt *pkts[4];
+	struct host b;
+
+	host_open(&b, 2);
+	b.gids.entry[1].ip = (struct ip_addr){{0xfd, [15] = 2}};
+	b.gids.len = b.gids.nb_used = 2;
+	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct wire_pkt w = {.src = rows[i].src,
+		                     .dst = rows[i].dst,
+		                     .ipv6 = rows[i].ipv6,
+		                     .payload = payload,
+		                     .payload_len = len};
+
+		peers_rx(b.peers, macs, &w, S);
+		cr_expect_eq(peers_tx(b.peers, pkts, 4, S), 0, "row %u", i);
+		cr_expect_eq(peers_stats(b.peers)->rx_bad, i + 1, "row %u", i);
+	}
+	host_close(&b);
+}
+
 /* Somebody who does receive what is sent to the address n says HELLO to host 2. */
 static void
 say_hello(struct host *b, uint32_t n, uint64_t now_ns)
