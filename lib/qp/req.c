@@ -284,6 +284,20 @@ gather_response(struct qp *qp, const struct weft_fill *f, struct out_pkt *o)
 		o->failed = true;
 }
 
+/* Bytes of a frame, for pace and window. */
+static uint32_t
+frame_bytes(const struct qp *qp, const struct wire_pkt *w)
+{
+	const struct weft_terms *t = &qp->terms;
+	bool has_options = t->tx_slots || (t->tx_wire & (WIRE_TS | WIRE_PATH)) || w->weft.ext_len;
+	uint32_t hdr_len = BTH_LEN + opcode_table[w->opcode].ext_len;
+
+	if (has_options)
+		hdr_len = wire_hdr_len(w);
+
+	return FRAME_OVERHEAD - BTH_LEN + hdr_len + w->payload_len;
+}
+
 static uint32_t
 plan_weft(struct qp *qp, const struct rel_tx *tx, uint64_t rate_bps, uint64_t now_ns)
 {
@@ -293,7 +307,7 @@ plan_weft(struct qp *qp, const struct rel_tx *tx, uint64_t rate_bps, uint64_t no
 	uint32_t bytes;
 
 	weft_fill(qp, msg_of(qp, tx->psn), tx, &w, &f, now_ns);
-	bytes = FRAME_OVERHEAD - BTH_LEN + wire_hdr_len(&w) + w.payload_len;
+	bytes = frame_bytes(qp, &w);
 	w.ack_req = want_ack(qp, tx, 0, bytes, rate_bps, now_ns);
 	account(qp, tx, w.ack_req, bytes, now_ns);
 	if (f.wr && goes_nowhere(qp, f.wr_idx))

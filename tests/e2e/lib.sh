@@ -27,6 +27,8 @@ e2e_failed=0
 e2e_daemon=
 e2e_daemon_lines=0
 e2e_deaths=0
+# Dead ones are not replaced any more.
+e2e_is_over=
 e2e_pids=
 dev0=weft0
 dev1=weft1
@@ -75,6 +77,7 @@ verdict() {
 			tail -n "+$((e2e_daemon_lines + 1))" "$e2e_dir/weftd" | sed 's/^/#   /'
 	fi
 	[ ! -f "$e2e_dir/weftd" ] || e2e_daemon_lines=$(wc -l <"$e2e_dir/weftd")
+	[ -z "$e2e_is_over" ] || return 0
 	e2e_ended=
 	for e2e_pid in $e2e_daemon; do
 		e2e_signal 0 "$e2e_pid" && continue
@@ -188,8 +191,9 @@ e2e_start() {
 	*) verdict 1 "WEFT_E2E_SETUP is one or three" && e2e_end ;;
 	esac
 	for e2e_conf in $e2e_confs; do
-		sed "s/^ip = .*/&${e2e_framing:+\nframing = $e2e_framing}/" "$e2e_conf" \
-			>"$e2e_dir/${e2e_conf##*/}"
+		cp "$e2e_conf" "$e2e_dir/" 2>/dev/null
+		[ -z "$e2e_framing" ] ||
+			sed -i "s/^ip = .*/&\nframing = $e2e_framing/" "$e2e_dir/${e2e_conf##*/}"
 		e2e_name=${e2e_conf##*/}
 		setup_start "${e2e_name%.conf}"
 	done
@@ -223,6 +227,7 @@ e2e_stop() {
 # e2e_end: the daemons outlived everything, and end when they are told to.
 e2e_end() {
 	trap - EXIT INT TERM
+	e2e_is_over=yes
 	rm -f "$e2e_dir/client" "$e2e_dir/server"
 	if [ -n "$e2e_daemon" ]; then
 		verdict $e2e_deaths "weftd is alive after it all"

@@ -47,7 +47,7 @@ while IFS='|' read -r situation cause remedy; do
 done <<'ROWS'
 path|from INIT to RTR: there is no GID 200|ibv_devinfo -v
 unreachable|no neighbour answers for the peer's address|is the address right
-silent|never became ready|is its program alive
+silent|retry count exceeded|is its program alive
 no_receives|the peer posts no receives|post receives sooner
 wrong_key|the peer refused access|check rkey, range and access flags
 wrong_key|as responder: rkey, bounds or access|check rkey, range and access flags

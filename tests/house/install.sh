@@ -49,6 +49,7 @@ lib/systemd/system/weftd@.service
 lib/sysusers.d/weft.conf
 share/weft/lab/fb_hadoop.cdf
 share/weft/lab/websearch.cdf
+share/weft/wireshark/weft.lua
 share/doc/weft/examples/lab/incast.scenario
 share/doc/weft/LICENSE
 share/doc/weft/NOTICE
