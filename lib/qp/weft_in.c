@@ -7,249 +7,18 @@
 #include "piece.h"
 #include "psn.h"
 #include "sge.h"
+#include "weft_msg.h"
 #include "weft_stream.h"
 #include "wr.h"
 
 /*
  * The receiver of a stream. A packet says itself where its payload belongs, so it is placed as soon
  * as the engine takes it, in whatever order; a message is done when all of it is here and all
- * messages before it are done. What does not fit the slot of its message is dropped and counted,
- * and never answered by a NAK: it may be forged.
+ * messages before it are done.
  */
 
-#define KINDS (OPF_SEND | OPF_WRITE | OPF_READ | OPF_ATOMIC | OPF_READ_RESP | OPF_ATOMIC_RESP)
-/** A WRITE MIDDLE does not say how far it is from the message's begin. */
-#define IDX_UNKNOWN UINT32_MAX
 /** Answers that one packet may bring. */
 #define ANSWERS_MAX (REL_MISSING_MAX + 1)
-
-/* A stream packet on its way through the checks. */
-struct arrival {
-	const struct wire_pkt *w;
-	uint64_t psn, msn;
-	uint32_t idx;          /* of the packet in its message */
-	struct weft_rx_msg *m; /* its slot, or fresh */
-	struct weft_rx_msg fresh;
-};
-
-static bool
-is_used(const struct weft_rx *rx, uint64_t msn)
-{
-	uint32_t slot = weft_msg_slot(rx, msn);
-
-	return rx->msgs_used[slot / 64] >> slot % 64 & 1;
-}
-
-/* The slot of an open message; NULL if nothing of it is here. */
-static struct weft_rx_msg *
-slot_of(const struct weft_in *in, uint64_t msn)
-{
-	struct weft_rx_msg *m;
-
-	if (!in->rx || !is_used(in->rx, msn))
-		return NULL;
-	m = &in->rx->msgs[weft_msg_slot(in->rx, msn)];
-	return m->rel.msn == msn ? m : NULL;
-}
-
-const struct rel_msg *
-weft_msg_of(const struct qp *qp, uint64_t msn)
-{
-	const struct weft_rx_msg *m = slot_of(&qp->win, msn);
-
-	return m ? &m->rel : NULL;
-}
-
-/* Packets of a message of so many bytes. */
-static uint32_t
-pkts_of(uint32_t mtu, uint32_t length)
-{
-	return length <= mtu ? 1 : (uint32_t)(((uint64_t)length + mtu - 1) >> __builtin_ctz(mtu));
-}
-
-/* ---- the shape of a packet: what it says of itself must agree with the path MTU ---- */
-
-/* Of packets with an SPH parse has seen that offset, lengths and opcode agree. */
-static bool
-has_sph_shape(const struct qp *qp, struct arrival *a)
-{
-	const struct wire_weft *f = &a->w->weft;
-	uint32_t left = f->msg_len - f->offset;
-
-	a->idx = f->offset >> __builtin_ctz(qp->mtu);
-	if (f->offset & (qp->mtu - 1))
-		return false;
-	return (a->w->op->flags & OPF_VOID) ||
-	       a->w->payload_len == (left < qp->mtu ? left : qp->mtu);
-}
-
-/* With the whole length in the RETH. */
-static bool
-has_write_shape(const struct qp *qp, struct arrival *a)
-{
-	uint32_t len = a->w->dma_len, flags = a->w->op->flags, nb;
-
-	if (flags & OPF_MIDDLE) {
-		a->idx = IDX_UNKNOWN;
-		return a->w->payload_len == qp->mtu && len > 2 * qp->mtu;
-	}
-	nb = pkts_of(qp->mtu, len);
-	a->idx = flags & OPF_END ? nb - 1 : 0;
-	if (len > WEFT_MAX_MSG || !!(flags & OPF_ONLY) != (nb == 1))
-		return false;
-	return a->w->payload_len == (flags & OPF_END ? len - (nb - 1) * qp->mtu : qp->mtu);
-}
-
-static bool
-has_shape(const struct qp *qp, struct arrival *a)
-{
-	uint32_t flags = a->w->op->flags;
-
-	if (flags & OPF_WRITE)
-		return has_write_shape(qp, a);
-	if (flags & OPF_SPH)
-		return has_sph_shape(qp, a);
-	a->idx = 0;
-	return true;
-}
-
-/* ---- the message of a packet ---- */
-
-static uint32_t
-kind_of(uint32_t flags)
-{
-	return flags & OPF_VOID ? OPF_SEND : flags & KINDS;
-}
-
-static uint32_t
-length_of(const struct wire_pkt *w)
-{
-	if (w->op->flags & OPF_WRITE)
-		return w->dma_len;
-	return w->op->flags & OPF_SPH ? w->weft.msg_len : 0;
-}
-
-static uint32_t
-ref_of(const struct wire_pkt *w)
-{
-	return w->op->flags & (OPF_READ_RESP | OPF_ATOMIC_RESP) ? w->weft.req_msn : w->weft.ssn;
-}
-
-/* A message as its first packet has it. */
-static void
-make_fresh(const struct qp *qp, struct arrival *a)
-{
-	const struct wire_pkt *w = a->w;
-	struct weft_rx_msg *m = &a->fresh;
-
-	m->kind = kind_of(w->op->flags);
-	m->length = length_of(w);
-	m->ref = ref_of(w);
-	m->rel = (struct rel_msg){.msn = a->msn,
-	                          .first_psn = REL_PSN_UNKNOWN,
-	                          .nb_psns = pkts_of(qp->mtu, m->length)};
-	m->end_flags = 0;
-	m->is_refused = m->solicited = false;
-	m->rkey = w->rkey;
-	a->m = m;
-}
-
-/* Whether a packet can be of a message that has begun. */
-static bool
-matches(const struct weft_rx_msg *m, const struct wire_pkt *w)
-{
-	if (m->kind != kind_of(w->op->flags) || m->length != length_of(w))
-		return false;
-	return m->kind == OPF_WRITE ? m->rkey == w->rkey : m->ref == ref_of(w);
-}
-
-/* Runs of neighbours touch: where a message begins, if that is known of what is around it. */
-static uint64_t
-first_from_before(const struct weft_in *in, uint64_t msn)
-{
-	const struct weft_rx_msg *m;
-
-	if (msn == in->emsn)
-		return in->emsn_psn;
-	m = slot_of(in, msn - 1);
-	return m && m->rel.first_psn != REL_PSN_UNKNOWN ? m->rel.first_psn + m->rel.nb_psns
-	                                                : REL_PSN_UNKNOWN;
-}
-
-static bool
-touches_next(const struct weft_in *in, const struct rel_msg *rel)
-{
-	const struct weft_rx_msg *next = slot_of(in, rel->msn + 1);
-
-	return !next || next->rel.first_psn == REL_PSN_UNKNOWN ||
-	       next->rel.first_psn == rel->first_psn + rel->nb_psns;
-}
-
-/* Whether the packet has its place in the message's run of PSNs, as far as that is known. */
-static bool
-fits_run(const struct weft_in *in, struct arrival *a)
-{
-	struct rel_msg *rel = &a->m->rel;
-	uint64_t first = rel->first_psn, idx;
-
-	if (first == REL_PSN_UNKNOWN)
-		first = first_from_before(in, a->msn);
-	if (first == REL_PSN_UNKNOWN && a->idx == IDX_UNKNOWN)
-		return true;
-	if (first == REL_PSN_UNKNOWN)
-		first = a->psn - a->idx;
-	idx = a->psn - first;
-	if (a->idx == IDX_UNKNOWN ? idx == 0 || idx + 1 >= rel->nb_psns : idx != a->idx)
-		return false;
-	if (first == rel->first_psn)
-		return true;
-	rel->first_psn = first;
-	return touches_next(in, rel);
-}
-
-/* Whether a packet can be what its PSN and MSN say; a->m is its message then. */
-static bool
-find_message(struct qp *qp, struct arrival *a)
-{
-	const struct weft_in *in = &qp->win;
-	bool is_old = a->psn < qp->rel->rx_cum;
-
-	if (!has_shape(qp, a))
-		return false;
-	a->m = slot_of(in, a->msn);
-	if (!a->m)
-		make_fresh(qp, a);
-	if (a->msn < in->emsn)
-		return is_old;
-	if (a->msn - in->emsn >= qp->terms.max_msgs)
-		return false;
-	if (a->m == &a->fresh ? is_old : !matches(a->m, a->w))
-		return false;
-	return fits_run(in, a);
-}
-
-/* The packet was taken: from now on its message has a slot. */
-static void
-open_slot(struct weft_in *in, struct arrival *a)
-{
-	uint32_t slot = weft_msg_slot(in->rx, a->msn);
-
-	if (a->m != &a->fresh)
-		return;
-	a->m = &in->rx->msgs[slot];
-	*a->m = a->fresh;
-	in->rx->msgs_used[slot / 64] |= UINT64_C(1) << slot % 64;
-	in->nb_msgs++;
-}
-
-static void
-close_slot(struct weft_in *in, uint64_t msn)
-{
-	uint32_t slot = weft_msg_slot(in->rx, msn);
-
-	in->rx->msgs_used[slot / 64] &= ~(UINT64_C(1) << slot % 64);
-	in->nb_msgs--;
-}
 
 void
 weft_in_rest(struct qp *qp)
@@ -273,7 +42,7 @@ ssn_of(const struct qp *qp, const struct wire_pkt *w)
 
 /* A packet of a message that uses a receive. A WRITE does with its last one only. */
 static enum weft_take
-take(struct qp *qp, struct arrival *a)
+take(struct qp *qp, struct weft_arrival *a)
 {
 	enum weft_take take = WEFT_TAKE_REFUSE;
 
@@ -285,7 +54,7 @@ take(struct qp *qp, struct arrival *a)
 }
 
 static struct verdict
-do_send(struct qp *qp, struct arrival *a)
+do_send(struct qp *qp, struct weft_arrival *a)
 {
 	const struct wire_pkt *w = a->w;
 	const struct recv_wr *recv;
@@ -303,7 +72,7 @@ do_send(struct qp *qp, struct arrival *a)
 }
 
 static struct verdict
-do_write(struct qp *qp, struct arrival *a)
+do_write(struct qp *qp, struct weft_arrival *a)
 {
 	const struct wire_pkt *w = a->w;
 
@@ -324,7 +93,7 @@ do_write(struct qp *qp, struct arrival *a)
 
 /* READs and atomics are executed when they are done, and due. */
 static void
-keep_rd(struct arrival *a)
+keep_rd(struct weft_arrival *a)
 {
 	const struct wire_pkt *w = a->w;
 	struct weft_rx_msg *m = a->m;
@@ -338,7 +107,7 @@ keep_rd(struct arrival *a)
 }
 
 static struct verdict
-execute(struct qp *qp, struct arrival *a)
+execute(struct qp *qp, struct weft_arrival *a)
 {
 	const struct wire_pkt *w = a->w;
 	struct weft_rx_msg *m = a->m;
@@ -388,10 +157,10 @@ static void
 advance(struct qp *qp)
 {
 	struct weft_in *in = &qp->win;
+	const struct weft_rx_msg *m;
 	bool some = false;
 
-	while (in->nb_msgs && is_used(in->rx, in->emsn) && in->emsn != in->fault_msn) {
-		const struct weft_rx_msg *m = &in->rx->msgs[weft_msg_slot(in->rx, in->emsn)];
+	while (in->nb_msgs && in->emsn != in->fault_msn && (m = weft_msg_slot_of(in, in->emsn))) {
 		uint64_t end = in->emsn_psn + m->rel.nb_psns;
 
 		if (end > qp->rel->rx_cum)
@@ -399,7 +168,7 @@ advance(struct qp *qp)
 		finish(qp, m);
 		if (qp->state == SHM_QPS_ERR)
 			return;
-		close_slot(in, in->emsn);
+		weft_msg_close(in, in->emsn);
 		in->emsn++;
 		in->emsn_psn = end;
 		some = true;
@@ -416,11 +185,11 @@ advance(struct qp *qp)
 
 /* The engine has taken the packet. */
 static void
-accept(struct qp *qp, struct arrival *a)
+accept(struct qp *qp, struct weft_arrival *a)
 {
 	struct verdict v;
 
-	open_slot(&qp->win, a);
+	weft_msg_open(&qp->win, a);
 	v = execute(qp, a);
 	if (qp->state == SHM_QPS_ERR)
 		return;
@@ -448,7 +217,7 @@ has_parts(const struct qp *qp, const struct wire_weft *f)
 
 /* Whether there is room for all that a packet can bring; once the engine has seen it, it counts. */
 static bool
-has_room(struct qp *qp, const struct arrival *a)
+has_room(struct qp *qp, const struct weft_arrival *a)
 {
 	uint32_t flags = a->w->op->flags;
 
@@ -471,7 +240,7 @@ keep_int(struct weft_in *in, const struct wire_weft *f)
 }
 
 static void
-ask_engine(struct qp *qp, struct arrival *a, uint64_t now_ns)
+ask_engine(struct qp *qp, struct weft_arrival *a, uint64_t now_ns)
 {
 	const struct wire_weft *f = &a->w->weft;
 	struct path_info path;
@@ -521,7 +290,7 @@ ask_engine(struct qp *qp, struct arrival *a, uint64_t now_ns)
 void
 weft_rx(struct qp *qp, const struct wire_pkt *w, uint64_t now_ns)
 {
-	struct arrival a;
+	struct weft_arrival a;
 
 	if (!has_parts(qp, &w->weft)) {
 		nic_drop(qp->nic, DROP_PARTS);
@@ -534,7 +303,7 @@ weft_rx(struct qp *qp, const struct wire_pkt *w, uint64_t now_ns)
 		nic_drop(qp->nic, DROP_GAP);
 		return;
 	}
-	if (!find_message(qp, &a)) {
+	if (!weft_msg_find(qp, &a)) {
 		nic_drop(qp->nic, DROP_MESSAGE);
 		return;
 	}

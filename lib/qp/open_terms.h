@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_OPEN_TERMS_H
+#define WEFT_OPEN_TERMS_H
+
+#include <stdbool.h>
+
+#include "hello.h"
+#include "qp.h"
+
+/**
+ * @file
+ * The terms of a weft QP, as OPEN carries them: what either side wants and expects, and what
+ * follows from both.
+ */
+
+/** What a QP that is at RTR or beyond wants and expects. */
+struct hello_terms open_terms_of(const struct qp *qp);
+
+/** What follows from what both sides want. Trimming is agreed on with the engine. */
+struct weft_terms open_terms_agree(const struct qp *qp, const struct hello_terms *own,
+                                   const struct hello_terms *peer);
+
+/** What this side thinks of what the other one wants: own->status and reason. */
+void open_terms_judge(const struct qp *qp, const struct hello_terms *peer, struct hello_terms *own);
+
+/** Whether both are terms of the same connection. */
+bool open_terms_equal(const struct weft_terms *a, const struct weft_terms *b);
+
+#endif
