@@ -148,16 +148,12 @@ rx_roce(struct nic *nic, const struct rx_pkt *rx, uint64_t now_ns)
 	const struct pkt *p = rx->pkt;
 	struct qp *qp = rx->qp;
 
-	if (wire_is_header_only(w)) { /* no QP of ours has its packets trimmed yet */
-		nic_drop(nic, DROP_QP_TYPE);
-		return;
-	}
 	if (!is_whole(p, w)) {
 		nic_drop(nic, DROP_ICRC);
 		return;
 	}
 	if (qp && qp->framing == QP_PENDING && receives(qp) && w->opcode != OP_CNP &&
-	    same_transport(qp, w->opcode) && same_addresses(qp, w))
+	    !wire_is_header_only(w) && same_transport(qp, w->opcode) && same_addresses(qp, w))
 		open_heard(qp, w->op->flags & OPF_STREAM, now_ns);
 	if (!may_have(nic, qp, w)) {
 		if (qp && qp->state == SHM_QPS_ERR && qp->framing == QP_WEFT &&

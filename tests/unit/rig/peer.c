@@ -194,7 +194,7 @@ collect(struct peer *p, struct pkt *pkt)
 	f->at_ns = p->w.now_ns;
 	switch (wire_parse(f->bytes, pkt->len, &f->w, &bad)) {
 	case WIRE_ROCE:
-		cr_assert(wire_icrc_ok(f->bytes, &f->w));
+		cr_assert(wire_is_header_only(&f->w) || wire_icrc_ok(f->bytes, &f->w));
 		p->nb_out++;
 		break;
 	case WIRE_ARP:
