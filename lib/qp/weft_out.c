@@ -17,10 +17,11 @@
 
 #define OPS_SSN (SHM_OPS_SEND | SHM_OP_BIT(SHM_WR_SEND_INV) | SHM_OP_BIT(SHM_WR_WRITE_IMM))
 
+/* A WR that has failed keeps the op that the application wrote, which may be none. */
 bool
 weft_uses_recv(const struct send_wr *wr)
 {
-	return SHM_OP_BIT(wr->wqe.op) & OPS_SSN;
+	return wr->wqe.op < SHM_WR_NB && SHM_OP_BIT(wr->wqe.op) & OPS_SSN;
 }
 
 bool
