@@ -74,6 +74,99 @@ sed '/^#/d' >"$dir/want" <<'ROWS'
 ROWS
 diff "$dir/want" "$dir/out" || failed=1
 
+# ---- other fields: each that a packet has, with its number and name ----
+
+set --
+for field in weft.qpn weft.a weft.pad weft.map.n weft.map.r weft.sph.length weft.request weft.reth.va \
+	weft.reth.rkey weft.order.ssn weft.order.emsn weft.atomic.swap weft.atomic.compare weft.atomic.orig \
+	weft.imm weft.int.nhop weft.int.tbo weft.int.path weft.int.hop.time weft.int.hop.bytes weft.path.o \
+	weft.path.fpsn weft.path.back weft.ts weft.held weft.b.offset weft.n.timer weft.n.msn weft.icrc \
+	weft_hello.boot weft_hello.token weft_hello.features weft_hello.own_qpn weft_hello.peer_qpn \
+	weft_hello.mtu weft_hello.rq_psn weft_hello.sq_psn weft_hello.window weft_hello.options; do
+	set -- "$@" -e $field
+done
+shark "$dir/examples.pcapng" -T fields -E header=y -E 'separator=|' "$@"
+awk -F'|' 'NR == 1 { for (i = 1; i <= NF; i++) name[i] = $i; next }
+	{ for (i = 1; i <= NF; i++) if ($i != "") print NR - 1, name[i], $i }' "$dir/out" >"$dir/all"
+sed '/^#/d' >"$dir/want" <<'ROWS'
+# in the order of docs/wire.md: where a WRITE goes, an ICRC (the wire has its bytes in this order, last
+# first), SACK and echo, path header, order words, READ, atomics, SEND, refusal, VOID, INT
+3 weft.qpn 0x000011
+3 weft.a 1
+3 weft.reth.va 0x0000000000010200
+3 weft.reth.rkey 0x12345678
+3 weft.icrc 0xfdad1b66
+11 weft.b.offset 0
+11 weft.ts 16000000
+11 weft.held 1500
+12 weft.path.o 1
+12 weft.path.fpsn 11
+12 weft.path.back 255
+14 weft.order.ssn 5
+14 weft.order.emsn 0
+15 weft.sph.length 8
+15 weft.request 9
+16 weft.atomic.swap 0x1122334455667788
+16 weft.atomic.compare 0x0000000000000001
+16 weft.order.ssn 5
+16 weft.order.emsn 1
+17 weft.request 10
+17 weft.atomic.orig 0x0000000000000001
+18 weft.pad 1
+18 weft.sph.length 3
+18 weft.imm 0xcafef00d
+19 weft.n.timer 12
+19 weft.n.msn 11
+20 weft.sph.length 600
+21 weft.imm 0x00000001
+25 weft.map.n 2
+25 weft.int.nhop 2
+25 weft.int.tbo 1
+25 weft.int.path 0x6bc6
+25 weft.int.hop.time 1000000,16777200
+25 weft.int.hop.bytes 12800000,268435200
+26 weft.int.hop.bytes 12800000,268435200
+# HELLO, OPEN, ANSWER
+27 weft_hello.boot 0xb00700000000000a
+27 weft_hello.token 0x0000000000000000
+27 weft_hello.features 0x0000001f
+31 weft_hello.token 0x70ce00000000000b
+31 weft_hello.own_qpn 0x000022
+31 weft_hello.peer_qpn 0x000011
+31 weft_hello.mtu 3
+31 weft_hello.rq_psn 2304
+31 weft_hello.sq_psn 256
+31 weft_hello.window 512
+31 weft_hello.options 0x0020
+32 weft_hello.rq_psn 256
+32 weft_hello.sq_psn 0
+ROWS
+grep -vxFf "$dir/all" "$dir/want" && {
+	echo "these are not shown; what is of those packets:"
+	cut -d ' ' -f 1 "$dir/want" | sort -un | while read -r n; do
+		grep "^$n " "$dir/all"
+	done
+	failed=1
+}
+
+# ---- captures that have a part of each packet ----
+
+for bytes in 58 62 80 120; do
+	editcap -s $bytes "$dir/examples.pcapng" "$dir/snapped.pcapng"
+	shark "$dir/snapped.pcapng" -Y 'frame.cap_len < frame.len && (weft.cut || weft.icrc || weft.header_only)'
+	[ -s "$dir/out" ] && {
+		echo "of $bytes bytes of each packet too much is said of its end:"
+		cat "$dir/out"
+		failed=1
+	}
+done
+shark "$dir/snapped.pcapng" -Y 'frame.number <= 3' -T fields -e weft.payload.length
+[ "$(tr '\n' ' ' <"$dir/out")" = "256 256 88 " ] || {
+	echo "payload of packets that are not whole:"
+	cat "$dir/out"
+	failed=1
+}
+
 for seed in 1 2 3; do
 	"$examples" 1000 $seed >"$dir/mutated.pcapng"
 	shark "$dir/mutated.pcapng" -V

@@ -131,7 +131,8 @@ end
 local cut = ProtoExpert.new("weft.cut", "The packet ends inside a header", expert.group.MALFORMED, expert.severity.ERROR)
 weft.experts = { cut }
 
--- A place in a packet from which headers are taken one by one; what is not there any more is nil.
+-- A place in a packet from which headers are taken one by one; what is not there any more is nil. A
+-- capture may have less of a packet than there was: that is no fault of the packet.
 local function reader(tvb, tree, off, len)
 	local r = { tvb = tvb, tree = tree, off = off, len = len }
 	function r.take(n)
@@ -141,7 +142,7 @@ local function reader(tvb, tree, off, len)
 			return nil
 		end
 		r.off = r.off + n
-		return tvb(r.off - n, n)
+		return r.off <= tvb:len() and tvb(r.off - n, n) or nil
 	end
 	function r.add(n, ...)
 		local range = r.take(n)
@@ -189,7 +190,7 @@ local function take_int(r, slots)
 end
 
 local function take_ext(r)
-	local words = r.off < r.len and r.tvb(r.off, 1):uint() or 1
+	local words = r.off < math.min(r.len, r.tvb:len()) and r.tvb(r.off, 1):uint() or 1
 	if words >= 1 and words <= 4 then
 		r.add(4 * words, { f.ext })
 	else
@@ -254,8 +255,11 @@ local function dissect_stream(r, opcode, map, pad)
 		TAKE[name](r, opcode)
 	end
 	local left = r.len - r.off - pad
-	if OPCODES[opcode][3] and left >= 0 and not r.short then
+	if left < 0 then
+		r.short = true
+	elseif OPCODES[opcode][3] and not r.short then
 		r.tree:add(f.payload_len, left):set_generated()
+		left = math.min(left, r.tvb:len() - r.off)
 		if left > 0 then
 			r.tree:add(f.payload, r.tvb(r.off, left))
 		end
@@ -326,31 +330,28 @@ function weft.dissector(tvb, pinfo, root)
 	local name = opcode_names[opcode] or string.format("unknown opcode 0x%02x", opcode)
 	local tree = root:add(weft, tvb(), "weft, " .. name)
 	local psn, msn = tvb(9, 3):uint(), tvb(BTH_LEN, 3):uint()
+	local len = tvb:reported_len() -- not of what was captured
 
 	pinfo.cols.protocol = "weft"
 	dissect_front(tvb, tree, opcode)
-	if tvb:len() == HEADER_ONLY_LEN then
+	if len == HEADER_ONLY_LEN then
 		tree:add(f.header_only, true):set_generated()
 		pinfo.cols.info = string.format("%s%s PSN=%u MSN=%u", opcode == BOUNCE and "" or "trimmed ", name, psn, msn)
 		return
 	end
-	local r = reader(tvb, tree, MAP_OFF + 1, tvb:len() - ICRC_LEN)
-	local map = tvb(MAP_OFF, 1)
-	if r.len < r.off then
-		r.short = true
-	elseif opcode == ACK then
+	local r = reader(tvb, tree, MAP_OFF, len - ICRC_LEN)
+	local map = r.take(1)
+	if map and opcode == ACK then
 		name = dissect_ack(r, map)
-		pinfo.cols.info = string.format("%s cum=%u eMSN=%u", name, psn, msn)
-	elseif OPCODES[opcode] and opcode ~= BOUNCE then
+	elseif map and OPCODES[opcode] and opcode ~= BOUNCE then
 		dissect_stream(r, opcode, map, tvb(1, 1):bitfield(2, 2))
 	end
-	if opcode ~= ACK then
-		pinfo.cols.info = string.format("%s PSN=%u MSN=%u", name, psn, msn)
-	end
+	pinfo.cols.info = string.format(opcode == ACK and "%s cum=%u eMSN=%u" or "%s PSN=%u MSN=%u", name,
+		psn, msn)
 	if r.short then
 		tree:add_proto_expert_info(cut)
-	else
-		tree:add_le(f.icrc, tvb(tvb:len() - ICRC_LEN, ICRC_LEN))
+	elseif tvb:len() == len then
+		tree:add_le(f.icrc, tvb(len - ICRC_LEN, ICRC_LEN))
 	end
 end
 
