@@ -272,9 +272,11 @@ ask_engine(struct qp *qp, struct weft_arrival *a, uint64_t now_ns)
 		accept(qp, a);
 		break;
 	case REL_DUPLICATE:
+		weft_msg_forget(a);
 		qp->nic->stats.duplicate_request++;
 		break;
 	case REL_DROP:
+		weft_msg_forget(a);
 		nic_drop(qp->nic, DROP_GAP);
 		if (a->psn > qp->rel->rx_cum)
 			qp->nic->stats.out_of_sequence++;
@@ -308,6 +310,7 @@ weft_rx(struct qp *qp, const struct wire_pkt *w, uint64_t now_ns)
 		return;
 	}
 	if (!has_room(qp, &a)) {
+		weft_msg_forget(&a);
 		nic_drop(qp->nic, DROP_BUSY);
 		return;
 	}

@@ -184,20 +184,17 @@ fits_run(const struct weft_in *in, struct weft_arrival *a)
 	if (first == rel->first_psn)
 		return true;
 	rel->first_psn = first;
+	a->has_told_first = true;
 	return touches_next(in, rel);
 }
 
-bool
-weft_msg_find(struct qp *qp, struct weft_arrival *a)
+/* Whether it can be of its message, as far as that is known. */
+static bool
+fits(const struct qp *qp, struct weft_arrival *a)
 {
 	const struct weft_in *in = &qp->win;
 	bool is_old = a->psn < qp->rel->rx_cum;
 
-	if (!has_shape(qp, a))
-		return false;
-	a->m = weft_msg_slot_of(in, a->msn);
-	if (!a->m)
-		make_fresh(qp, a);
 	if (a->msn < in->emsn)
 		return is_old;
 	if (a->msn - in->emsn >= qp->terms.max_msgs)
@@ -205,6 +202,28 @@ weft_msg_find(struct qp *qp, struct weft_arrival *a)
 	if (a->m == &a->fresh ? is_old : !matches(a->m, a->w))
 		return false;
 	return fits_run(in, a);
+}
+
+bool
+weft_msg_find(struct qp *qp, struct weft_arrival *a)
+{
+	a->has_told_first = false;
+	if (!has_shape(qp, a))
+		return false;
+	a->m = weft_msg_slot_of(&qp->win, a->msn);
+	if (!a->m)
+		make_fresh(qp, a);
+	if (fits(qp, a))
+		return true;
+	weft_msg_forget(a);
+	return false;
+}
+
+void
+weft_msg_forget(const struct weft_arrival *a)
+{
+	if (a->has_told_first)
+		a->m->rel.first_psn = REL_PSN_UNKNOWN;
 }
 
 void

@@ -17,12 +17,16 @@ struct weft_arrival {
 	const struct wire_pkt *w;
 	uint64_t psn, msn;
 	uint32_t idx;          /**< of the packet in its message */
+	bool has_told_first;   /**< where its message begins, which was not known */
 	struct weft_rx_msg *m; /**< its slot, or fresh */
 	struct weft_rx_msg fresh;
 };
 
 /** Whether a packet (w, psn and msn are set) can be what it says; a->m is its message then. */
 bool weft_msg_find(struct qp *qp, struct weft_arrival *a);
+
+/** The packet is dropped: what it told of its message is not to be believed. */
+void weft_msg_forget(const struct weft_arrival *a);
 
 /** The packet was taken: from now on its message has a slot. */
 void weft_msg_open(struct weft_in *in, struct weft_arrival *a);
