@@ -125,18 +125,20 @@ weft_fault(struct qp *qp, uint64_t msn, uint64_t psn, const struct verdict *v)
 	in->fault_recv_status = v->recv_status;
 }
 
-/* Whose receive is to blame: that of the message at fault. */
+/* Whose receive is to blame: that of the message at fault, if no other had it meanwhile. */
 static void
 blame_recv(struct qp *qp)
 {
 	struct weft_in *in = &qp->win;
 	const struct weft_rx_msg *m;
+	uint64_t ssn;
 
 	if (!in->fault_recv_status || !in->rx || in->fault_msn < in->emsn)
 		return;
 	m = &in->rx->msgs[weft_msg_slot(in->rx, in->fault_msn)];
-	if (m->kind & (OPF_SEND | OPF_WRITE))
-		weft_recv_of(qp, psn_unwrap(in->essn, m->ref))->status = in->fault_recv_status;
+	ssn = psn_unwrap(in->essn, m->ref);
+	if ((m->kind & (OPF_SEND | OPF_WRITE)) && ssn >= in->essn && ssn < in->bssn)
+		weft_recv_of(qp, ssn)->status = in->fault_recv_status;
 }
 
 static void

@@ -232,6 +232,23 @@ Test(weft_fault, of_several_the_lowest_message_counts)
 	peer_close(&p);
 }
 
+/* No honest peer gives two messages one SSN, but for one that was refused. */
+Test(weft_fault, a_receive_that_another_message_has_had_is_not_blamed)
+{
+	struct peer p;
+	struct shm_sge sge;
+
+	peer_open_weft(&p, &(struct peer_weft){.rel = &sr_ops});
+	sge = (struct shm_sge){(uintptr_t)p.buf, 8, p.mr.mr->key};
+	app_post_recv(&p.qp, 1, &sge, 1);
+	wp_hand(&p, wp_send(&p, 1, 1, 0, 64, 0)); /* too long */
+	wp_hand(&p, wp_send(&p, 0, 0, 0, 8, 0));
+	wp_expect_ack(&p, AETH_NAK_INVALID, 1, 1);
+	cr_expect_eq(p.qp.qp->state, SHM_QPS_ERR);
+	peer_expect(&p.qp.rcq, 1, SHM_WC_SUCCESS);
+	peer_close(&p);
+}
+
 Test(weft_fault, no_acknowledgement_covers_the_message_at_fault)
 {
 	struct peer p;
