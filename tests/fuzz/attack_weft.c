@@ -3,6 +3,7 @@
 
 #include "attack.h"
 #include "psn.h"
+#include "weft_hdr.h"
 #include "weft_stream.h"
 
 static uint32_t
@@ -211,6 +212,9 @@ attack_weft_pick(struct script *s, const struct crowd_end *to, struct wire_pkt *
 		return;
 	}
 	w->weft.has_ts = qp->terms.rx_wire & WIRE_TS;
+	w->weft.tag = qp->terms.rx_wire & WIRE_TRIM ? DCP_DATA : DCP_OTHER;
+	w->weft.has_lane = qp->terms.rx_wire & WIRE_PATH;
+	w->weft.lane.lanes = (uint16_t)(1u << qp->terms.rx_lanes);
 	w->weft.nb_slots = qp->terms.rx_slots;
 	w->psn = low24(qp->rel->rx_cum);
 	w->msn = low24(qp->win.emsn + (qp->win.nb_msgs && script_below(s, 8) == 0));

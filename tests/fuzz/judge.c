@@ -21,6 +21,18 @@ nb_drops(const struct nic_stats *s)
 	return sum;
 }
 
+/* Whether an atomic of the peer waits, for its turn or for messages before it. */
+static bool
+has_rds(const struct weft_in *in)
+{
+	bool has = in->rd_run != in->rd_tail;
+
+	for (uint32_t i = 0; in->nb_msgs && i < WEFT_MSGS && !has; i++)
+		has = (in->rx->msgs_used[i / 64] >> i % 64 & 1) &&
+		      in->rx->msgs[i].kind == OPF_ATOMIC;
+	return has;
+}
+
 /* All padding is zero, so that these can be compared. */
 static void
 look_at_qp(struct judge_qp *out, const struct app_qp *a)
@@ -50,7 +62,7 @@ look_at_qp(struct judge_qp *out, const struct app_qp *a)
 	out->nb_refused = qp->win.nb_refused;
 	out->nb_unacked = qp->win.nb_unacked;
 	out->ack_due = qp->win.ack_due;
-	out->has_rds = qp->win.rd_run != qp->win.rd_tail;
+	out->has_rds = has_rds(&qp->win);
 }
 
 void
@@ -98,12 +110,13 @@ is_restart(const struct judge *j, const struct wire_pkt *w)
 
 /*
  * An acknowledgement of the weft framing says what is so; what was known before leaves no trace.
- * Nor does the NAK repeated to a packet for a QP that failed.
+ * A header that comes back may tell the engine nothing that it wants to know. Nor does the NAK
+ * repeated to a packet for a QP that failed leave one.
  */
 static bool
 is_old_news(const struct judge *j, const struct wire_pkt *w)
 {
-	return w->opcode == (OP_WEFT | OP_ACK) ||
+	return w->opcode == (OP_WEFT | OP_ACK) || (w->op->flags & OPF_BOUNCE) ||
 	       (w->op->flags & OPF_WEFT && j->qp[CROWD_RC].state == SHM_QPS_ERR);
 }
 
