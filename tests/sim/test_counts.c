@@ -48,6 +48,8 @@ expect_all_done(const struct sim_run *r)
 		cr_assert_eq(r->result->flows[i].status, FLOW_DONE, "flow %u", i);
 }
 
+static const char *const framings[] = {"rocev2", "weft"};
+
 /* ---- conservation ---- */
 
 /* Frames that hosts and switches made or faults doubled, and where they ended. */
@@ -112,18 +114,20 @@ Test(counts, no_frame_appears_or_vanishes_whatever_befalls_it)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		for (int verb = 0; verb < FLOW_NB_VERBS; verb++) {
+		for (int k = 0; k < 2 * FLOW_NB_VERBS; k++) {
+			const char *verb = flow_verb_names[k / 2], *framing = framings[k % 2];
 			struct sim_run r = sim_run(
 				"[lab]\nduration = 100ms\nsample = 0\npayload = %s\nseed = 5\n"
-				"[topology]\nkind = leaf-spine\n[host]\ntimeout = 5\n"
+				"[topology]\nkind = leaf-spine\n"
+				"[host]\nframing = %s\ntimeout = 5\n"
 				"[workload w]\nkind = permutation\nshift = 4\nbytes = 60K\n"
 				"message = 20K\nverb = %s\n"
 				"[workload x]\nkind = incast\nbytes = 30K\nverb = %s\n%s",
-				rows[i].is_real ? "real" : "absent", flow_verb_names[verb],
-				flow_verb_names[verb], rows[i].keys);
+				rows[i].is_real ? "real" : "absent", framing, verb, verb,
+				rows[i].keys);
 			char what[64];
 
-			snprintf(what, sizeof(what), "%s, %s", rows[i].what, flow_verb_names[verb]);
+			snprintf(what, sizeof(what), "%s, %s, %s", rows[i].what, framing, verb);
 			expect_all_done(&r);
 			expect_conserved(&r, what);
 			sim_run_end(&r);
@@ -205,9 +209,9 @@ Test(counts, ecmp_keeps_flows_on_their_paths_and_spreads_them)
 }
 
 #define INCAST                                                                                     \
-	"[lab]\nprobes = paused, paused:h3, paused:s0\nduration = 200ms\n[topology]\nkind = "      \
-	"star\nhosts = 9\n"                                                                        \
-	"[host]\nwindow = 256\ntraffic_class = %d\ntimeout = 6\n"                                  \
+	"[lab]\nprobes = paused, paused:h3, paused:s0\nduration = 200ms\n"                         \
+	"[topology]\nkind = star\nhosts = 9\n"                                                     \
+	"[host]\nframing = %s\nwindow = 256\ntraffic_class = %d\ntimeout = 6\n"                    \
 	"[workload w]\nkind = incast\nbytes = 1M\n"
 
 /* Whether a series has anything else than zeros. */
@@ -225,12 +229,14 @@ expect_paused(const struct sim_run *r, const char *probe, bool want)
 	cr_expect_eq(is_found, want, "%s", probe);
 }
 
-/* Eight windows of 277 KB are 2.2 MB, and a queue may have half of the buffer's 2 MB. */
+/* Eight windows of at least 277 KB are 2.2 MB, and a queue may have half of the buffer's 2 MB. */
 Test(counts, pauses_stop_all_drops_and_are_heard_as_often_as_they_are_told)
 {
-	for (int has_pfc = 0; has_pfc < 2; has_pfc++) {
-		struct sim_run r = sim_run(INCAST "[switch]\nbuffer = 2M\nreserve = 0\n%s", 26 << 2,
-		                           has_pfc ? "pfc = 3\n[port]\nheadroom = 64K\n" : "");
+	for (int k = 0; k < 4; k++) {
+		bool has_pfc = k % 2;
+		struct sim_run r =
+			sim_run(INCAST "[switch]\nbuffer = 2M\nreserve = 0\n%s", framings[k / 2],
+		                26 << 2, has_pfc ? "pfc = 3\n[port]\nheadroom = 64K\n" : "");
 		struct switch_port_stats sw = sum_ports(&r);
 		uint64_t heard = 0, others = 0;
 
@@ -261,13 +267,16 @@ Test(counts, pauses_stop_all_drops_and_are_heard_as_often_as_they_are_told)
  * Two windows of 128 packets keep a queue of a nearly constant length, which is q; of what leaves
  * it a share of (q - kmin) / (kmax - kmin) x pmax is marked, and every mark arrives.
  */
-Test(counts, marks_are_as_many_as_the_queue_says_and_all_arrive)
+static void
+try_marks(const char *framing)
 {
 	struct sim_run r =
 		sim_run("[lab]\nsample = 0\nduration = 5ms\n[topology]\nkind = star\nhosts = 3\n"
-	                "[host]\nwindow = 128\ntraffic_class = 2\n[engine fixed]\nack_every = 1\n"
+	                "[host]\nframing = %s\nwindow = 128\ntraffic_class = 2\n[engine "
+	                "fixed]\nack_every = 1\n"
 	                "[switch]\necn_kmin = 100K\necn_kmax = 500K\necn_pmax = 0.5\n"
-	                "[workload w]\nkind = incast\nfirst_sink = 2\nbytes = 20M\nmessage = 1M\n");
+	                "[workload w]\nkind = incast\nfirst_sink = 2\nbytes = 20M\nmessage = 1M\n",
+	                framing);
 	struct switch_port_stats sw = sum_ports(&r);
 	double q = (double)sw.q[0].bytes_max, share;
 
@@ -275,22 +284,34 @@ Test(counts, marks_are_as_many_as_the_queue_says_and_all_arrive)
 	cr_expect_eq(sw.q[0].marked, r.result->hosts[2].nic->np_ecn_marked_roce_packets);
 	share = (double)sw.q[0].marked / (double)r.result->hosts[2].rx_data_pkts;
 	cr_expect_float_eq(share, (q - 100 * 1024) / (400 * 1024) * 0.5, 0.01,
-	                   "%f of a queue of %.0f", share, q);
+	                   "%s: %f of a queue of %.0f", framing, share, q);
 	sim_run_end(&r);
 }
 
-/* Plain RoCEv2 has no tag that says a packet may be cut: what does not fit is dropped. */
+Test(counts, marks_are_as_many_as_the_queue_says_and_all_arrive)
+{
+	for (int i = 0; i < 2; i++)
+		try_marks(framings[i]);
+}
+
+/*
+ * Plain RoCEv2 has no tag that says a packet may be cut, and weft's says it of engines that know
+ * what to do then, which gbn does not: what does not fit is dropped.
+ */
 Test(counts, what_may_not_be_cut_is_dropped)
 {
-	struct sim_run r =
-		sim_run(INCAST "[switch]\nbuffer = 2M\nreserve = 0\ntrim_queue = 7\n", 0);
-	struct switch_port_stats sw = sum_ports(&r);
+	for (int i = 0; i < 2; i++) {
+		struct sim_run r =
+			sim_run(INCAST "[switch]\nbuffer = 2M\nreserve = 0\ntrim_queue = 7\n",
+		                framings[i], 0);
+		struct switch_port_stats sw = sum_ports(&r);
 
-	expect_all_done(&r);
-	cr_expect_eq(sw.q[0].trimmed + sw.q[1].trimmed, 0);
-	cr_expect_gt(sw.q[0].full, 0);
-	expect_conserved(&r, "trim");
-	sim_run_end(&r);
+		expect_all_done(&r);
+		cr_expect_eq(sw.q[0].trimmed + sw.q[1].trimmed, 0, "%s", framings[i]);
+		cr_expect_gt(sw.q[0].full, 0, "%s", framings[i]);
+		expect_conserved(&r, framings[i]);
+		sim_run_end(&r);
+	}
 }
 
 /* ---- clock ---- */
@@ -316,17 +337,18 @@ Test(counts, a_frame_on_a_link_is_two_events_of_the_clock)
 	                             "fault_jitter = 3us\nfault_rate = 1G\n"},
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t n = 0; n < 2 * sizeof(rows) / sizeof(rows[0]); n++) {
+		size_t i = n / 2, k = n % 2;
 		struct sim_run r = sim_run("[lab]\nsample = 0\n[topology]\nhosts = 9\n"
-		                           "[host]\ntimeout = 6\n[workload w]\n%s",
-		                           rows[i].keys);
+		                           "[host]\nframing = %s\ntimeout = 6\n[workload w]\n%s",
+		                           framings[k], rows[i].keys);
 		uint64_t frames = 0;
 
 		for (uint32_t l = 0; l < r.result->plan->nb_links; l++)
 			frames += r.result->links[l][0].pkts + r.result->links[l][1].pkts;
 		cr_expect_leq((double)r.result->nb_events, 2.1 * (double)frames,
-		              "%s: %lu events, %lu frames", rows[i].what, r.result->nb_events,
-		              frames);
+		              "%s, %s: %lu events, %lu frames", rows[i].what, framings[k],
+		              r.result->nb_events, frames);
 		expect_all_done(&r);
 		sim_run_end(&r);
 	}
