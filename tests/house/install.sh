@@ -50,6 +50,7 @@ lib/sysusers.d/weft.conf
 share/weft/lab/fb_hadoop.cdf
 share/weft/lab/websearch.cdf
 share/weft/wireshark/weft.lua
+share/weft/wireshark/weft_hello.lua
 share/doc/weft/examples/lab/incast.scenario
 share/doc/weft/LICENSE
 share/doc/weft/NOTICE

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# dissector.sh EXAMPLES WEFT.LUA GOLDEN: the worked examples as tshark shows them, mutated ones that must
-# not confuse it, and plain RoCE, which is left to its own dissector.
+# dissector.sh EXAMPLES RANDOM SOURCE: the worked examples as tshark shows them, random packets as lib/wire
+# reads them, mutated ones that must not confuse it, and plain RoCE, which is left to its own dissector.
 set -u
 export LC_ALL=C
-examples=$1 lua=$2 golden=$3
+examples=$1 random=$2 source=$3
+lua=$source/tools/wireshark
 command -v tshark >/dev/null 2>&1 || {
 	echo "tshark is not installed (tools/deps does)"
 	exit 77
@@ -17,11 +18,13 @@ failed=0
 shark() {
 	file=$1
 	shift
-	HOME=$dir timeout 60 tshark -X "lua_script:$lua" -r "$file" "$@" >"$dir/out" 2>"$dir/err" || {
-		echo "tshark ends with $?"
+	HOME=$dir timeout 60 tshark -X "lua_script:$lua/weft.lua" -X "lua_script:$lua/weft_hello.lua" \
+		-r "$file" "$@" >"$dir/out" 2>"$dir/err" || {
+		echo "tshark ends with $?:"
+		cat "$dir/err"
 		failed=1
 	}
-	if grep -m 3 -i 'lua error\|weft.lua' "$dir/out" "$dir/err"; then
+	if grep -m 3 -i 'lua error\|weft.*\.lua' "$dir/out" "$dir/err"; then
 		failed=1
 	fi
 }
@@ -61,9 +64,9 @@ sed '/^#/d' >"$dir/want" <<'ROWS'
 0xeb|516||12||0||6|0|0|||||||||||||WRITE ONLY with immediate PSN=516 MSN=12
 0xf1||258||7|0|||||0x62|258|||||||||||fatal: access cum=258 eMSN=7
 0xea|768||32||0|||8|8|||||||||||||WRITE ONLY PSN=768 MSN=32
-0xea|768||32||0|||8|8|||100 Gb/s|79872|||||||||WRITE ONLY PSN=768 MSN=32
-0xea|768||32||0|||8|8|||100 Gb/s,400 Gb/s|79872,4096000|||||||||WRITE ONLY PSN=768 MSN=32
-0xf1||769||33|0|||||0x1f|768|100 Gb/s,400 Gb/s|79872,4096000|||||||||ACK cum=769 eMSN=33
+0xea|768||32||0|||8|8|||100|79872|||||||||WRITE ONLY PSN=768 MSN=32
+0xea|768||32||0|||8|8|||100,400|79872,4096000|||||||||WRITE ONLY PSN=768 MSN=32
+0xf1||769||33|0|||||0x1f|768|100,400|79872,4096000|||||||||ACK cum=769 eMSN=33
 ||||||||||||||||||1|irn|||HELLO
 ||||||||||||||||||2||||COOKIE
 ||||||||||||||||||1|irn|||HELLO
@@ -82,7 +85,8 @@ for field in weft.qpn weft.a weft.pad weft.map.n weft.map.r weft.sph.length weft
 	weft.imm weft.int.nhop weft.int.tbo weft.int.path weft.int.hop.time weft.int.hop.bytes weft.path.o \
 	weft.path.fpsn weft.path.back weft.ts weft.held weft.b.offset weft.n.timer weft.n.msn weft.icrc \
 	weft_hello.boot weft_hello.token weft_hello.features weft_hello.own_qpn weft_hello.peer_qpn \
-	weft_hello.mtu weft_hello.rq_psn weft_hello.sq_psn weft_hello.window weft_hello.options; do
+	weft_hello.mtu weft_hello.rq_psn weft_hello.sq_psn weft_hello.window weft_hello.options weft_hello.features.trim \
+	weft_hello.options.sack weft_hello.options.sq_psn; do
 	set -- "$@" -e $field
 done
 shark "$dir/examples.pcapng" -T fields -E header=y -E 'separator=|' "$@"
@@ -130,6 +134,7 @@ sed '/^#/d' >"$dir/want" <<'ROWS'
 27 weft_hello.boot 0xb00700000000000a
 27 weft_hello.token 0x0000000000000000
 27 weft_hello.features 0x0000001f
+27 weft_hello.features.trim 1
 31 weft_hello.token 0x70ce00000000000b
 31 weft_hello.own_qpn 0x000022
 31 weft_hello.peer_qpn 0x000011
@@ -138,6 +143,8 @@ sed '/^#/d' >"$dir/want" <<'ROWS'
 31 weft_hello.sq_psn 256
 31 weft_hello.window 512
 31 weft_hello.options 0x0020
+31 weft_hello.options.sack 0
+31 weft_hello.options.sq_psn 1
 32 weft_hello.rq_psn 256
 32 weft_hello.sq_psn 0
 ROWS
@@ -149,11 +156,19 @@ grep -vxFf "$dir/all" "$dir/want" && {
 	failed=1
 }
 
-# ---- captures that have a part of each packet ----
+# ---- nothing is wrong with them, also in captures that have a part of each packet ----
+
+wrong='weft.cut || weft.behind || weft.unknown || weft.int.lies || weft.int.hop.unknown || weft_hello.cut'
+shark "$dir/examples.pcapng" -Y "$wrong"
+[ -s "$dir/out" ] && {
+	echo "examples that are called malformed:"
+	cat "$dir/out"
+	failed=1
+}
 
 for bytes in 58 62 80 120; do
 	editcap -s $bytes "$dir/examples.pcapng" "$dir/snapped.pcapng"
-	shark "$dir/snapped.pcapng" -Y 'frame.cap_len < frame.len && (weft.cut || weft.icrc || weft.header_only)'
+	shark "$dir/snapped.pcapng" -Y "frame.cap_len < frame.len && (weft.icrc || weft.header_only || $wrong)"
 	[ -s "$dir/out" ] && {
 		echo "of $bytes bytes of each packet too much is said of its end:"
 		cat "$dir/out"
@@ -167,12 +182,58 @@ shark "$dir/snapped.pcapng" -Y 'frame.number <= 3' -T fields -e weft.payload.len
 	failed=1
 }
 
+# ---- packets with any optional parts, field by field as lib/wire reads them ----
+
+set --
+for field in $("$random"); do
+	set -- "$@" -e "$field"
+done
+for seed in 1 2 3; do
+	"$random" 1000 $seed "$dir/random.pcapng" >"$dir/want"
+	shark "$dir/random.pcapng" -T fields -E header=y -E 'separator=|' "$@"
+	awk -F'|' 'NR == FNR { want[FNR] = $0; next }
+		FNR == 1 { for (i = 1; i <= NF; i++) name[i] = $i; next }
+		{
+			split(want[FNR - 1], w, "|")
+			for (i = 1; i <= length(w); i++)
+				if (w[i] != "-" && w[i] != $i)
+					print "packet " FNR - 1 ": " name[i] " is " w[i] ", shown: " $i
+		}
+		END { if (FNR != length(want) + 1) print "of " length(want) " packets " FNR - 1 " are shown" }' \
+		"$dir/want" "$dir/out" >"$dir/wrong"
+	[ -s "$dir/wrong" ] && {
+		echo "random $seed:"
+		head -20 "$dir/wrong"
+		failed=1
+	}
+done
+
+# ---- names that the docs tell are fields ----
+
+cat "$source"/README.md "$source"/docs/*.md | tr -s "\`' " '\n' |
+	grep -x 'weft\(_hello\)\{0,1\}\(\.[a-z_]\{1,\}\)\{1,\}' |
+	grep -vx 'weft[a-z_]*\.\(conf\|h\|c\|lua\|bpf\)' | sort -u >"$dir/named"
+[ -s "$dir/named" ] || {
+	echo "docs/wire.md names no field"
+	failed=1
+}
+shark "$dir/examples.pcapng" -Y "$(paste -sd '|' "$dir/named" | sed 's/|/ || /g')"
+
+# ---- hostile packets, and those of others ----
+
 for seed in 1 2 3; do
 	"$examples" 1000 $seed >"$dir/mutated.pcapng"
 	shark "$dir/mutated.pcapng" -V
 done
+for name in weft.cut weft.unknown weft.int.lies weft.int.hop.unknown weft_hello.cut; do
+	shark "$dir/mutated.pcapng" -Y $name
+	[ -s "$dir/out" ] || {
+		echo "none of the mutated packets shows $name"
+		failed=1
+	}
+done
 
-for file in "$golden"/rxe-*.pcap; do
+for file in "$source"/tests/golden/rxe-*.pcap; do
 	shark "$file" -Y infiniband.bth.opcode -T fields -e infiniband.bth.opcode
 	[ -s "$dir/out" ] || {
 		echo "$file: nothing of it is InfiniBand any more"

@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The weft framing for Wireshark and tshark: RoCEv2 packets of the manufacturer's opcode group with
--- TVer 1, and HELLO and OPEN by which NICs agree on it. Names are those of docs/wire.md, where every
--- header is drawn. All other packets of UDP port 4791 go to Wireshark's own RoCE dissector.
+-- TVer 1. Names are those of docs/wire.md, where every header is drawn. All other packets of UDP port
+-- 4791 go to Wireshark's own RoCE dissector. HELLO and OPEN: weft_hello.lua.
 --
---   tshark -X lua_script:weft.lua -r FILE
---   or into the folder of personal plugins: Help, About, Folders
+--   tshark -X lua_script:weft.lua -X lua_script:weft_hello.lua -r FILE
+--   or both into the folder of personal plugins: Help, About, Folders
 
 local weft = Proto("weft", "weft framing of RoCEv2")
-local hello = Proto("weft_hello", "HELLO and OPEN of weft")
 
-local ROCE_PORT, HELLO_PORT = 4791, 61791
+local ROCE_PORT = 4791
 local GROUP, ACK, BOUNCE = 0xe0, 0xf1, 0xf9
-local BTH_LEN, MAP_OFF, HEADER_ONLY_LEN, ICRC_LEN = 12, 15, 15, 4
+local TVER, TAG_HEADER_ONLY = 1, 3
+local HEADER_ONLY_LEN, ICRC_LEN = 15, 4
 
 -- What stands behind the optional parts, and whether payload follows it.
 local OPCODES = {
@@ -28,10 +28,10 @@ local OPCODES = {
 	[0xea] = { "WRITE ONLY", { "reth" }, true },
 	[0xeb] = { "WRITE ONLY with immediate", { "reth", "ssn", "imm" }, true },
 	[0xec] = { "READ REQUEST", { "reth", "order" }, false },
-	[0xed] = { "READ RESPONSE FIRST", { "sph" }, true },
-	[0xee] = { "READ RESPONSE MIDDLE", { "sph" }, true },
-	[0xef] = { "READ RESPONSE LAST", { "sph" }, true },
-	[0xf0] = { "READ RESPONSE ONLY", { "sph" }, true },
+	[0xed] = { "READ RESPONSE FIRST", { "response" }, true },
+	[0xee] = { "READ RESPONSE MIDDLE", { "response" }, true },
+	[0xef] = { "READ RESPONSE LAST", { "response" }, true },
+	[0xf0] = { "READ RESPONSE ONLY", { "response" }, true },
 	[0xf2] = { "ATOMIC RESPONSE", { "request", "orig" }, false },
 	[0xf3] = { "CMP_SWAP", { "atomic", "order" }, false },
 	[0xf4] = { "FETCH_ADD", { "atomic", "order" }, false },
@@ -55,6 +55,8 @@ for code = 0, 0x1f do
 	syndrome_names[code] = "ACK"
 end
 
+local tag_names = { [0] = "other", "acknowledgement", "may be trimmed", "header-only" }
+
 -- Of INT: rate of the link in Gb/s, and the unit of bytes sent.
 local RATES = {
 	{ 1, 1 }, { 2.5, 2 }, { 5, 4 }, { 10, 8 }, { 25, 16 }, { 40, 32 }, { 50, 32 }, { 100, 64 },
@@ -64,9 +66,12 @@ local RATES = {
 local f = {
 	opcode = ProtoField.uint8("weft.opcode", "Opcode", base.HEX, opcode_names),
 	solicited = ProtoField.bool("weft.solicited", "Solicited", 8, nil, 0x80),
+	migreq = ProtoField.bool("weft.migreq", "M, MigReq", 8, nil, 0x40),
 	pad = ProtoField.uint8("weft.pad", "Pad", base.DEC, nil, 0x30),
 	tver = ProtoField.uint8("weft.tver", "TVer", base.DEC, nil, 0x0f),
 	pkey = ProtoField.uint16("weft.pkey", "P_Key", base.HEX),
+	fecn = ProtoField.bool("weft.fecn", "F, FECN", 8, nil, 0x80),
+	becn = ProtoField.bool("weft.becn", "B, BECN", 8, nil, 0x40),
 	qpn = ProtoField.uint24("weft.qpn", "Destination QPN", base.HEX),
 	a = ProtoField.bool("weft.a", "A, acknowledge now", 8, nil, 0x80),
 	retry = ProtoField.uint8("weft.retry", "Retry number", base.DEC, nil, 0x7f),
@@ -87,7 +92,7 @@ local f = {
 	int_tbo = ProtoField.bool("weft.int.tbo", "TBO", 8, nil, 0x08),
 	int_ovf = ProtoField.bool("weft.int.ovf", "Overflow", 8, nil, 0x04),
 	int_path = ProtoField.uint16("weft.int.path", "Path id", base.HEX),
-	int_rate = ProtoField.string("weft.int.hop.rate", "Rate"),
+	int_rate = ProtoField.double("weft.int.hop.rate", "Rate, Gb/s"),
 	int_time = ProtoField.uint32("weft.int.hop.time", "Time, ns mod 2^24", base.DEC),
 	int_bytes = ProtoField.uint32("weft.int.hop.bytes", "Bytes sent, mod 2^20 units", base.DEC),
 	int_queue = ProtoField.uint32("weft.int.hop.queue", "Queue, bytes", base.DEC),
@@ -122,14 +127,25 @@ local f = {
 	n_msn = ProtoField.uint24("weft.n.msn", "MSN of its refused instance", base.DEC),
 	b_off = ProtoField.uint16("weft.b.offset", "Offset o", base.DEC),
 	b_bits = ProtoField.uint64("weft.b.bits", "Bitmap", base.HEX),
+	tag = ProtoField.uint8("weft.tag", "Tag of the type of service", base.DEC, tag_names),
 	header_only = ProtoField.bool("weft.header_only", "Cut to its header"),
 }
 weft.fields = {}
 for _, field in pairs(f) do
 	table.insert(weft.fields, field)
 end
-local cut = ProtoExpert.new("weft.cut", "The packet ends inside a header", expert.group.MALFORMED, expert.severity.ERROR)
-weft.experts = { cut }
+local function malformed(name, text)
+	return ProtoExpert.new(name, text, expert.group.MALFORMED, expert.severity.ERROR)
+end
+local cut = malformed("weft.cut", "The packet ends inside a header")
+local behind = malformed("weft.behind", "There are bytes behind the last header, and this opcode has no payload")
+local unknown = malformed("weft.unknown", "No such opcode in the weft framing, or a bounce that is not cut")
+local lies = malformed("weft.int.lies", "More hops than slots: receivers take the area as absent")
+local no_rate = malformed("weft.int.hop.unknown", "No such rate code: receivers use no hop of the area")
+weft.experts = { cut, behind, unknown, lies, no_rate }
+
+-- The innermost type of service that this packet was sent with.
+local tos_fields = { Field.new("ip.dsfield"), Field.new("ipv6.tclass") }
 
 -- A place in a packet from which headers are taken one by one; what is not there any more is nil. A
 -- capture may have less of a packet than there was: that is no fault of the packet.
@@ -160,18 +176,22 @@ local function take_hop(r)
 		return
 	end
 	local rate = RATES[range:bitfield(0, 4)]
-	local unit = rate and rate[2] or 1
 	local hop = r.tree:add(weft, range, "Hop")
-	hop:add(f.int_rate, range(0, 1), rate and rate[1] .. " Gb/s" or "unknown")
 	hop:add(f.int_time, range(0, 4), range:bitfield(4, 24))
-	hop:add(f.int_bytes, range(3, 4), range:bitfield(28, 20) * unit)
-	hop:add(f.int_queue, range(6, 2), range:bitfield(48, 16) * unit * 4)
+	if not rate then
+		hop:add_proto_expert_info(no_rate)
+		return
+	end
+	hop:add(f.int_rate, range(0, 1), rate[1])
+	hop:add(f.int_bytes, range(3, 3), range:bitfield(28, 20) * rate[2])
+	hop:add(f.int_queue, range(6, 2), range:bitfield(48, 16) * rate[2] * 4)
 end
 
 local function take_int(r, slots)
 	local outer = r.tree
 	local head = r.take(4)
 	if not head then
+		r.take(8 * slots)
 		return
 	end
 	r.tree = outer:add(weft, head, "INT")
@@ -179,59 +199,43 @@ local function take_int(r, slots)
 	r.tree:add(f.int_tbo, head(0, 1))
 	r.tree:add(f.int_ovf, head(0, 1))
 	r.tree:add(f.int_path, head(2, 2))
-	for i = 1, slots do
-		if i <= head:bitfield(0, 4) then
-			take_hop(r)
-		else
-			r.take(8)
-		end
+	local hops = head:bitfield(0, 4)
+	if hops > slots then
+		r.tree:add_proto_expert_info(lies)
+		hops = 0
 	end
+	for _ = 1, hops do
+		take_hop(r)
+	end
+	r.take(8 * (slots - hops))
 	r.tree = outer
 end
 
 local function take_ext(r)
-	local words = r.off < math.min(r.len, r.tvb:len()) and r.tvb(r.off, 1):uint() or 1
-	if words >= 1 and words <= 4 then
-		r.add(4 * words, { f.ext })
-	else
+	if r.off < r.len and r.off >= r.tvb:len() then
+		r.is_lost = true -- where the next header begins
+		return
+	end
+	local words = r.off < r.len and r.tvb(r.off, 1):uint() or 0
+	if words < 1 or words > 4 then
 		r.short = true
+	else
+		r.add(4 * words, { f.ext })
 	end
 end
 
-local function is_response(opcode)
-	return opcode >= 0xed and opcode <= 0xf0
-end
-
--- Headers of the operations.
-local TAKE = {
-	sph = function(r, opcode)
-		r.add(12, { f.sph_off, 0, 4 }, { f.sph_len, 4, 4 },
-			{ is_response(opcode) and f.req_msn or f.ssn, 8, 3 })
-	end,
-	reth = function(r)
-		r.add(16, { f.va, 0, 8 }, { f.rkey, 8, 4 }, { f.dma_len, 12, 4 })
-	end,
-	atomic = function(r)
-		r.add(28, { f.va, 0, 8 }, { f.rkey, 8, 4 }, { f.swap_add, 12, 8 }, { f.compare, 20, 8 })
-	end,
-	order = function(r)
-		r.add(8, { f.order_ssn, 0, 3 }, { f.order_emsn, 4, 3 })
-	end,
-	ssn = function(r)
-		r.add(4, { f.ssn, 0, 3 })
-	end,
-	request = function(r)
-		r.add(4, { f.req_msn, 0, 3 })
-	end,
-	orig = function(r)
-		r.add(8, { f.orig })
-	end,
-	imm = function(r)
-		r.add(4, { f.imm })
-	end,
-	ieth = function(r)
-		r.add(4, { f.inv })
-	end,
+-- Headers of the operations: bytes, then fields with offset and length.
+local HEADERS = {
+	sph = { 12, { f.sph_off, 0, 4 }, { f.sph_len, 4, 4 }, { f.ssn, 8, 3 } },
+	response = { 12, { f.sph_off, 0, 4 }, { f.sph_len, 4, 4 }, { f.req_msn, 8, 3 } },
+	reth = { 16, { f.va, 0, 8 }, { f.rkey, 8, 4 }, { f.dma_len, 12, 4 } },
+	atomic = { 28, { f.va, 0, 8 }, { f.rkey, 8, 4 }, { f.swap_add, 12, 8 }, { f.compare, 20, 8 } },
+	order = { 8, { f.order_ssn, 0, 3 }, { f.order_emsn, 4, 3 } },
+	ssn = { 4, { f.ssn, 0, 3 } },
+	request = { 4, { f.req_msn, 0, 3 } },
+	orig = { 8, { f.orig } },
+	imm = { 4, { f.imm } },
+	ieth = { 4, { f.inv } },
 }
 
 local function dissect_stream(r, opcode, map, pad)
@@ -252,16 +256,20 @@ local function dissect_stream(r, opcode, map, pad)
 		take_ext(r)
 	end
 	for _, name in ipairs(OPCODES[opcode][2]) do
-		TAKE[name](r, opcode)
+		r.add(table.unpack(HEADERS[name]))
 	end
 	local left = r.len - r.off - pad
-	if left < 0 then
+	if r.is_lost then
+		return
+	elseif left < 0 then
 		r.short = true
-	elseif OPCODES[opcode][3] and not r.short then
+	elseif not r.short and OPCODES[opcode][3] then
+		r.off = r.len
 		r.tree:add(f.payload_len, left):set_generated()
-		left = math.min(left, r.tvb:len() - r.off)
+		local start = r.len - pad - left
+		left = math.min(left, r.tvb:len() - start)
 		if left > 0 then
-			r.tree:add(f.payload, r.tvb(r.off, left))
+			r.tree:add(f.payload, r.tvb(start, left))
 		end
 	end
 end
@@ -290,25 +298,36 @@ local function dissect_ack(r, map)
 	return head and syndrome_names[head(0, 1):uint()] or "?"
 end
 
--- The first 15 bytes, which a trim leaves.
-local function dissect_front(tvb, tree, opcode)
+-- The first 15 bytes, which a trim leaves; returns PSN and MSN, or "?".
+local function dissect_front(r, opcode)
 	local is_ack = opcode == ACK
-	tree:add(f.opcode, tvb(0, 1))
-	tree:add(f.solicited, tvb(1, 1))
-	tree:add(f.pad, tvb(1, 1))
-	tree:add(f.tver, tvb(1, 1))
-	tree:add(f.pkey, tvb(2, 2))
-	tree:add(f.qpn, tvb(5, 3))
-	tree:add(f.a, tvb(8, 1))
-	tree:add(f.retry, tvb(8, 1))
-	tree:add(is_ack and f.cum or f.psn, tvb(9, 3))
-	tree:add(is_ack and f.emsn or f.msn, tvb(BTH_LEN, 3))
+	r.add(1, { f.opcode })
+	r.add(1, { f.solicited }, { f.migreq }, { f.pad }, { f.tver })
+	r.add(2, { f.pkey })
+	r.add(1, { f.fecn }, { f.becn })
+	r.add(3, { f.qpn })
+	r.add(1, { f.a }, { f.retry })
+	local psn = r.add(3, { is_ack and f.cum or f.psn })
+	local msn = r.add(3, { is_ack and f.emsn or f.msn })
+	return psn and psn:uint() or "?", msn and msn:uint() or "?"
+end
+
+local function tag_of_packet()
+	local found = nil
+	for _, field in ipairs(tos_fields) do
+		local all = { field() }
+		local last = all[#all]
+		if last and (not found or last.offset > found.offset) then
+			found = last
+		end
+	end
+	return found and math.floor(found.value / 4) % 4
 end
 
 local plain = DissectorTable.get("udp.port"):get_dissector(ROCE_PORT)
 
 local function is_weft(tvb)
-	return tvb:len() >= HEADER_ONLY_LEN and tvb(0, 1):uint() >= GROUP and tvb(1, 1):bitfield(4, 4) == 1
+	return tvb:len() >= 2 and tvb(0, 1):uint() >= GROUP and tvb(1, 1):bitfield(4, 4) == TVER
 end
 
 -- A dissector that runs into a packet's end would end this one too.
@@ -322,128 +341,53 @@ local function dissect_plain(tvb, pinfo, root)
 	return is_whole and len or tvb:len()
 end
 
+-- What is behind byte 14 of a packet that is not header-only; returns its name.
+local function dissect_rest(r, opcode, name)
+	r.len = r.len - ICRC_LEN
+	if not OPCODES[opcode] or opcode == BOUNCE then
+		r.tree:add_proto_expert_info(unknown)
+		return name
+	end
+	local map = r.take(1)
+	if map and opcode == ACK then
+		name = dissect_ack(r, map)
+	elseif map then
+		dissect_stream(r, opcode, map, r.tvb(1, 1):bitfield(2, 2))
+	end
+	if r.short then
+		r.tree:add_proto_expert_info(cut)
+	elseif map and r.off < r.len and not r.is_lost then
+		r.tree:add_proto_expert_info(behind)
+	end
+	return name
+end
+
 function weft.dissector(tvb, pinfo, root)
 	if not is_weft(tvb) then
 		return dissect_plain(tvb, pinfo, root)
 	end
-	local opcode = tvb(0, 1):uint()
+	local opcode, tag = tvb(0, 1):uint(), tag_of_packet()
 	local name = opcode_names[opcode] or string.format("unknown opcode 0x%02x", opcode)
 	local tree = root:add(weft, tvb(), "weft, " .. name)
-	local psn, msn = tvb(9, 3):uint(), tvb(BTH_LEN, 3):uint()
 	local len = tvb:reported_len() -- not of what was captured
+	local r = reader(tvb, tree, 0, len)
 
 	pinfo.cols.protocol = "weft"
-	dissect_front(tvb, tree, opcode)
-	if len == HEADER_ONLY_LEN then
+	local psn, msn = dissect_front(r, opcode)
+	if tag then
+		tree:add(f.tag, tag):set_generated()
+	end
+	if len == HEADER_ONLY_LEN and tag == TAG_HEADER_ONLY and opcode ~= ACK then
 		tree:add(f.header_only, true):set_generated()
-		pinfo.cols.info = string.format("%s%s PSN=%u MSN=%u", opcode == BOUNCE and "" or "trimmed ", name, psn, msn)
-		return
-	end
-	local r = reader(tvb, tree, MAP_OFF, len - ICRC_LEN)
-	local map = r.take(1)
-	if map and opcode == ACK then
-		name = dissect_ack(r, map)
-	elseif map and OPCODES[opcode] and opcode ~= BOUNCE then
-		dissect_stream(r, opcode, map, tvb(1, 1):bitfield(2, 2))
-	end
-	pinfo.cols.info = string.format(opcode == ACK and "%s cum=%u eMSN=%u" or "%s PSN=%u MSN=%u", name,
-		psn, msn)
-	if r.short then
-		tree:add_proto_expert_info(cut)
-	elseif tvb:len() == len then
-		tree:add_le(f.icrc, tvb(len - ICRC_LEN, ICRC_LEN))
-	end
-end
-
--- ---- HELLO and OPEN ----
-
-local type_names = { "HELLO", "COOKIE", "WELCOME", "OPEN", "ANSWER", "STALE" }
-local status_names = {
-	[0] = "agreed", "not ready", "engines differ", "unfit", "committed to RoCEv2", "no memory",
-}
-local mtu_names = { "256", "512", "1024", "2048", "4096" }
-
-local h = {
-	version = ProtoField.uint8("weft_hello.version", "Version", base.DEC),
-	type = ProtoField.uint8("weft_hello.type", "Type", base.DEC, type_names),
-	length = ProtoField.uint16("weft_hello.length", "Length, bytes", base.DEC),
-	nonce = ProtoField.uint64("weft_hello.nonce", "Nonce", base.HEX),
-	cookie = ProtoField.bytes("weft_hello.cookie", "Cookie"),
-	boot = ProtoField.uint64("weft_hello.boot", "Boot id", base.HEX),
-	token = ProtoField.uint64("weft_hello.token", "Token", base.HEX),
-	engine = ProtoField.string("weft_hello.engine", "Reliability engine"),
-	lowest = ProtoField.uint8("weft_hello.lowest", "Lowest version", base.DEC),
-	slots = ProtoField.uint8("weft_hello.slots", "INT slots", base.DEC),
-	lanes = ProtoField.uint8("weft_hello.lanes", "log2 of lanes", base.DEC),
-	features = ProtoField.uint32("weft_hello.features", "Features", base.HEX),
-	count = ProtoField.uint16("weft_hello.count", "Entries", base.DEC),
-	own_qpn = ProtoField.uint24("weft_hello.own_qpn", "Own QPN", base.HEX),
-	framing = ProtoField.uint8("weft_hello.framing", "Framing", base.DEC),
-	peer_qpn = ProtoField.uint24("weft_hello.peer_qpn", "Peer's QPN", base.HEX),
-	mtu = ProtoField.uint8("weft_hello.mtu", "Path MTU", base.DEC, mtu_names),
-	rq_psn = ProtoField.uint24("weft_hello.rq_psn", "First PSN expected", base.DEC),
-	sq_psn = ProtoField.uint24("weft_hello.sq_psn", "Own first PSN", base.DEC),
-	window = ProtoField.uint32("weft_hello.window", "Packets taken beyond cum", base.DEC),
-	msgs = ProtoField.uint16("weft_hello.msgs", "Messages", base.DEC),
-	options = ProtoField.uint16("weft_hello.options", "Options of own data", base.HEX),
-	every = ProtoField.uint8("weft_hello.ack_every", "Acknowledge each packets", base.DEC),
-	delay = ProtoField.uint8("weft_hello.ack_delay", "At most so many us late", base.DEC),
-	rd = ProtoField.uint8("weft_hello.max_rd_atomic", "max_rd_atomic", base.DEC),
-	dest_rd = ProtoField.uint8("weft_hello.max_dest_rd_atomic", "max_dest_rd_atomic", base.DEC),
-	status = ProtoField.uint8("weft_hello.status", "Status", base.DEC, status_names),
-	reason = ProtoField.uint8("weft_hello.reason", "Reason", base.DEC),
-}
-hello.fields = {}
-for _, field in pairs(h) do
-	table.insert(hello.fields, field)
-end
-
--- Fields of a message or an entry: name, offset, length.
-local WHO = {
-	{ "cookie", 0, 16 }, { "boot", 16, 8 }, { "token", 24, 8 }, { "engine", 32, 16 },
-	{ "lowest", 48, 1 }, { "slots", 49, 1 }, { "lanes", 50, 1 }, { "features", 52, 4 },
-}
-local ENTRY = {
-	{ "own_qpn", 0, 3 }, { "framing", 3, 1 }, { "peer_qpn", 4, 3 }, { "mtu", 7, 1 },
-	{ "rq_psn", 8, 3 }, { "slots", 11, 1 }, { "sq_psn", 12, 3 }, { "lanes", 15, 1 },
-	{ "engine", 16, 16 }, { "window", 32, 4 }, { "msgs", 36, 2 }, { "options", 38, 2 },
-	{ "every", 40, 1 }, { "delay", 41, 1 }, { "rd", 42, 1 }, { "dest_rd", 43, 1 },
-	{ "status", 44, 1 }, { "reason", 45, 1 },
-}
-local BODY = {
-	WHO, { { "cookie", 0, 16 } }, WHO, { { "token", 0, 8 }, { "count", 8, 2 } },
-	{ { "token", 0, 8 }, { "count", 8, 2 } }, {},
-}
-
-local function add_fields(tree, tvb, off, rows)
-	for _, row in ipairs(rows) do
-		if off + row[2] + row[3] <= tvb:len() then
-			tree:add(h[row[1]], tvb(off + row[2], row[3]))
+		name = (opcode == BOUNCE and "" or "trimmed ") .. name
+	else
+		name = dissect_rest(r, opcode, name)
+		if not r.short and tvb:len() == len then
+			tree:add_le(f.icrc, tvb(len - ICRC_LEN, ICRC_LEN))
 		end
 	end
-end
-
-function hello.dissector(tvb, pinfo, root)
-	if tvb:len() < 16 or tvb(0, 4):string() ~= "WEFT" then
-		return 0
-	end
-	local kind = tvb(5, 1):uint()
-	local name = type_names[kind] or "unknown type"
-	local tree = root:add(hello, tvb(), "weft, " .. name)
-
-	pinfo.cols.protocol = "weft"
-	pinfo.cols.info = name
-	tree:add(h.version, tvb(4, 1))
-	tree:add(h.type, tvb(5, 1))
-	tree:add(h.length, tvb(6, 2))
-	tree:add(h.nonce, tvb(8, 8))
-	add_fields(tree, tvb, 16, BODY[kind] or {})
-	if kind == 4 or kind == 5 then
-		for off = 32, tvb:len() - 48, 48 do
-			add_fields(tree:add(hello, tvb(off, 48), "Entry"), tvb, off, ENTRY)
-		end
-	end
+	pinfo.cols.info = string.format(opcode == ACK and "%s cum=%s eMSN=%s" or "%s PSN=%s MSN=%s", name, psn,
+		msn)
 end
 
 DissectorTable.get("udp.port"):add(ROCE_PORT, weft)
-DissectorTable.get("udp.port"):add(HELLO_PORT, hello)
