@@ -29,17 +29,20 @@ keep_ps(const struct lab *lab)
 }
 
 /*
- * Frames may be waited for as long as a QP's timer runs, and then nothing may follow for a while:
- * 16 timeouts, at least a second, and as long as a link keeps a frame. Our choice.
+ * Frames may be waited for as long as a QP's timers run, and then nothing may follow for a while:
+ * at least a second, and as long as a link keeps a frame. The longest timer is that of a READ whose
+ * response does not come under the weft framing: 4 (retry_cnt + 1) timeouts, twice if a part of it
+ * came since. Our choice: one more period than that.
  */
 #define STALL_MIN_PS PS_PER_S
-#define STALL_TIMEOUTS 16
+#define STALL_TIMEOUTS 8
 
 static uint64_t
 stall_ps(const struct lab *lab)
 {
 	uint64_t timeout_ps = UINT64_C(4096) * PS_PER_NS << lab->conf.host.timeout;
-	uint64_t stall_ps = lab->conf.host.timeout ? STALL_TIMEOUTS * timeout_ps : 0;
+	uint64_t waits = STALL_TIMEOUTS * (lab->conf.host.retry_cnt + UINT64_C(2));
+	uint64_t stall_ps = lab->conf.host.timeout ? waits * timeout_ps : 0;
 
 	return keep_ps(lab) + (stall_ps > STALL_MIN_PS ? stall_ps : STALL_MIN_PS);
 }

@@ -98,6 +98,29 @@ check_pool(struct lab *lab, const struct census *census)
 		               (unsigned long)census->in_switches, (unsigned long)census->in_hosts);
 }
 
+/* It ended because nothing happens any more, and nobody is left who has a timeout. */
+static void
+check_flows(struct lab *lab)
+{
+	const struct lab_conf *conf = &lab->conf;
+
+	if (conf->host.timeout == 0 ||
+	    (conf->duration_ns != 0 && lab->end_ps >= conf->duration_ns * PS_PER_NS))
+		return;
+	for (uint32_t i = 0; i < lab->nb_flows; i++) {
+		const struct flow *f = &lab->flows[i];
+
+		if (f->status != FLOW_RUNS)
+			continue;
+		watch_violated(
+			lab, NULL, "nobody waits for ever",
+			"flow %u, h%u to h%u, has %lu of %lu bytes, and nothing more happens", i,
+			f->conf.src, f->conf.dst, (unsigned long)f->delivered_bytes,
+			(unsigned long)f->conf.bytes);
+		return;
+	}
+}
+
 void
 watch_end(struct lab *lab)
 {
@@ -114,4 +137,5 @@ watch_end(struct lab *lab)
 		census.in_hosts +=
 			lab->hosts[i].nic->batch->nb_spare + lab->hosts[i].nic->loop.nb_pkts;
 	check_pool(lab, &census);
+	check_flows(lab);
 }

@@ -120,7 +120,7 @@ why_failed(const struct lab_conf *conf, const struct result *r, const struct flo
 	return "for what nobody has asked for";
 }
 
-static bool
+static void
 judge_flows(const struct lab_conf *conf, const struct result *r, FILE *row)
 {
 	for (uint32_t i = 0; i < r->nb_flows; i++) {
@@ -133,62 +133,41 @@ judge_flows(const struct lab_conf *conf, const struct result *r, FILE *row)
 		snprintf(what, sizeof(what), "flow %u, h%u to h%u, failed, %s: reason %u", i,
 		         f->conf.src, f->conf.dst, why, f->why);
 		say_rule(row, "QPs fail for want of answers only", what, f->end_ps);
-		return false;
-	}
-	return true;
-}
-
-/* It ended because nothing happens any more: nobody is left who has a timeout. */
-static void
-judge_end(const struct result *r, FILE *row)
-{
-	for (uint32_t i = 0; i < r->nb_flows; i++) {
-		const struct flow *f = &r->flows[i];
-		char what[120];
-
-		if (f->status != FLOW_RUNS)
-			continue;
-		snprintf(what, sizeof(what),
-		         "flow %u, h%u to h%u, has %" PRIu64 " of %" PRIu64
-		         " bytes, and nothing more happens",
-		         i, f->conf.src, f->conf.dst, f->delivered_bytes, f->conf.bytes);
-		say_rule(row, "nobody waits for ever", what, r->end_ps);
 		return;
 	}
 }
 
-/* @return whether there is no more to come. */
-static bool
+static void
 run_to_end(struct lab *lab, FILE *row)
 {
 	for (uint32_t nb = 0; nb < SWARM_EVENTS_MAX; nb += SLICE_EVENTS) {
 		uint64_t before_ps = lab_now_ps(lab);
 
 		if (!lab_run(lab, SLICE_EVENTS))
-			return true;
+			return;
 		if (lab_now_ps(lab) - before_ps < SLICE_PS) {
 			say_rule(row, "virtual time goes on", "many events, and none much later",
 			         before_ps);
-			return false;
+			return;
 		}
 	}
 	say(row, "cut", "1");
-	return false;
 }
 
 static void
 run(const struct lab_conf *conf, struct lab *lab, FILE *row)
 {
-	bool is_whole = run_to_end(lab, row);
-	const struct result *r = lab_result(lab);
-	uint64_t stop_ps = conf->duration_ns ? conf->duration_ns * PS_PER_NS : NEVER_PS;
+	const struct result *r;
+
+	run_to_end(lab, row);
+	r = lab_result(lab);
 
 	say(row, "events", "%" PRIu64, r->nb_events);
 	say(row, "data_pkts", "%" PRIu64, r->data_pkts);
 	if (r->violation.rule)
 		say_rule(row, r->violation.rule, r->violation.what, r->violation.at_ps);
-	else if (judge_flows(conf, r, row) && is_whole && conf->host.timeout && r->end_ps < stop_ps)
-		judge_end(r, row);
+	else
+		judge_flows(conf, r, row);
 }
 
 /* Of the leak sanitizer, where there is one: a child that ends by _exit is not looked at. */
