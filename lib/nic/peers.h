@@ -74,7 +74,7 @@ struct peer {
 
 struct peers;
 
-/** Whoever opens QPs: lib/qp/open.c. */
+/** Whoever opens QPs: lib/qp/open_peers.c. */
 struct peers_ops {
 	/** The state has become PEER_WEFT or PEER_PLAIN. */
 	void (*decided)(void *arg, struct peer *p, uint64_t now_ns);

@@ -120,3 +120,22 @@ open_terms_equal(const struct weft_terms *a, const struct weft_terms *b)
 	       a->tx_slots == b->tx_slots && a->rx_slots == b->rx_slots &&
 	       a->rx_lanes == b->rx_lanes;
 }
+
+bool
+open_terms_refused(const struct hello_terms *t)
+{
+	return t->status == HELLO_ENGINES || t->status == HELLO_UNFIT;
+}
+
+enum qp_reason
+open_terms_reason(const struct hello_terms *t)
+{
+	static const enum qp_reason unfit[HELLO_REASON_NB] = {
+		[HELLO_REASON_NONE] = QP_REASON_OPEN_TERMS,
+		[HELLO_REASON_PMTU] = QP_REASON_OPEN_PMTU,
+		[HELLO_REASON_OPTIONS] = QP_REASON_OPEN_TERMS,
+		[HELLO_REASON_LINK_MTU] = QP_REASON_OPEN_LINK_MTU,
+	};
+
+	return t->status == HELLO_ENGINES ? QP_REASON_OPEN_ENGINES : unfit[t->reason];
+}

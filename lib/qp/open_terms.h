@@ -26,4 +26,9 @@ void open_terms_judge(const struct qp *qp, const struct hello_terms *peer, struc
 /** Whether both are terms of the same connection. */
 bool open_terms_equal(const struct weft_terms *a, const struct weft_terms *b);
 
+/** Whether one side's status says that the two do not fit, */
+bool open_terms_refused(const struct hello_terms *t);
+/** and why the QP fails then. */
+enum qp_reason open_terms_reason(const struct hello_terms *t);
+
 #endif
