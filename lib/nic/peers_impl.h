@@ -8,8 +8,8 @@
 
 /**
  * @file
- * Peers from inside: peers.c knows them and when to ask, peers_rx.c what comes and whom to
- * believe. Everyone else calls peers.h.
+ * Peers from inside: peers.c knows them, peers_ask.c when to ask who they are, peers_rx.c what
+ * comes and whom to believe, peers_tx.c what goes out. Everyone else calls peers.h.
  */
 
 struct peers {
@@ -33,6 +33,8 @@ peer_entry_of(struct peer *p)
 	return container_of(p, struct peer_entry, p);
 }
 
+/** A number that nobody can guess. */
+uint64_t peers_draw(struct peers *ps);
 /** Draw boot id and secrets, unless that was done. */
 void peers_wake(struct peers *ps, uint64_t now_ns);
 
@@ -49,6 +51,13 @@ void peers_ask(struct peers *ps, struct peer_entry *e, uint64_t now_ns);
 /** It gave a cookie: say HELLO again, with it. */
 void peers_ask_again(struct peers *ps, struct peer_entry *e, const uint8_t cookie[HELLO_COOKIE_LEN],
                      uint64_t now_ns);
+/** The exchange is over, or no longer wanted. */
+void peers_stop_asking(struct peers *ps, struct peer_entry *e);
+/** Its ask_timer came up: the HELLO to send, if any. */
+struct pkt *peers_ask_due(struct peers *ps, struct peer_entry *e, uint64_t now_ns);
+
+/** It is found out what it is, PEER_WEFT or PEER_PLAIN: its users are told. */
+void peers_decide(struct peers *ps, struct peer_entry *e, enum peer_state state, uint64_t now_ns);
 /** It said who it is, and has shown that it is at its address. */
 void peers_learn(struct peers *ps, struct peer_entry *e, const struct hello_msg *msg,
                  uint64_t now_ns);
