@@ -30,3 +30,32 @@ read_good(const char *text)
 	free(errors);
 	return conf;
 }
+
+void
+expect_report(const char *text, bool is_good, const char *report, size_t row)
+{
+	char *errors;
+	struct conf *conf = read_text(text, &errors);
+
+	cr_expect_eq(conf != NULL, is_good, "row %zu", row);
+	cr_expect_str_eq(errors, report, "row %zu: %s", row, errors);
+	conf_free(conf);
+	free(errors);
+}
+
+void
+expect_lines(const char *head, const char *text, bool is_good, const char *report, size_t row)
+{
+	char all[2048], want[2048] = "";
+	const char *line = report;
+
+	snprintf(all, sizeof(all), "%s%s", head, text);
+	while (line && *line) {
+		size_t len = strcspn(line, "\n") + 1;
+
+		strcat(want, "dir/t.conf");
+		strncat(want, line, len);
+		line += len;
+	}
+	expect_report(all, is_good, want, row);
+}

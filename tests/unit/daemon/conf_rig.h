@@ -22,4 +22,10 @@ struct conf *read_text(const char *text, char **errors);
 /** Of a text without a mistake. */
 struct conf *read_good(const char *text);
 
+/** A text is a conf or is not, and this is said of it; row is for messages of a failed test. */
+void expect_report(const char *text, bool is_good, const char *report, size_t row);
+
+/** The same for head and text. Each line of report is without its "dir/t.conf"; NULL = none. */
+void expect_lines(const char *head, const char *text, bool is_good, const char *report, size_t row);
+
 #endif

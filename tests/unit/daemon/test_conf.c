@@ -196,8 +196,7 @@ Test(conf, mistakes_of_a_nic)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		char text[512], want[512] = "", *errors;
-		struct conf *conf;
+		char text[512], want[512] = "";
 
 		/* The key stands in line 4. */
 		snprintf(text, sizeof(text),
@@ -206,11 +205,7 @@ Test(conf, mistakes_of_a_nic)
 		         rows[i].key);
 		if (rows[i].want)
 			snprintf(want, sizeof(want), "dir/t.conf:4: %s\n", rows[i].want);
-		conf = read_text(text, &errors);
-		cr_expect_eq(conf != NULL, rows[i].want == NULL, "row %zu", i);
-		cr_expect_str_eq(errors, want, "row %zu: %s", i, errors);
-		conf_free(conf);
-		free(errors);
+		expect_report(text, rows[i].want == NULL, want, i);
 	}
 }
 
@@ -439,8 +434,7 @@ Test(conf, nics_that_reach_each_other_with_different_path_MTUs_are_a_warning)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		char text[512], *errors;
-		struct conf *conf;
+		char text[512];
 
 		snprintf(text, sizeof(text),
 		         "[nic n0]\nport = ring:a\nip = 10.0.0.1\nmtu = %u\nframing = rocev2\n"
@@ -450,11 +444,7 @@ Test(conf, nics_that_reach_each_other_with_different_path_MTUs_are_a_warning)
 		         rows[i].mtu0, rows[i].ring, rows[i].mtu1, rows[i].vlan,
 		         rows[i].ring[0] == 'b' ? " ring:b" : "",
 		         rows[i].ring[0] == 'b' ? "" : "[switch t]\nports = ring:c\n");
-		conf = read_text(text, &errors);
-		cr_expect_not_null(conf, "row %zu", i);
-		cr_expect_str_eq(errors, rows[i].want, "row %zu: %s", i, errors);
-		conf_free(conf);
-		free(errors);
+		expect_report(text, true, rows[i].want, i);
 	}
 }
 
@@ -502,18 +492,12 @@ Test(conf, a_line_is_never_cut)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		char text[2048], *errors;
-		struct conf *conf;
+		char text[2048];
 		int n = sprintf(text, "[nic n0]\nport = ring:a\nip = 10.0.0.1\n");
 
 		n += sprintf(text + n, rows[i].line, rows[i].blanks, "");
 		sprintf(text + n, "[nic n1]\nport = ring:a\nip = 10.0.0.2\n");
-		conf = read_text(text, &errors);
-		cr_expect_eq(conf != NULL, rows[i].want == NULL, "row %zu", i);
-		cr_expect_str_eq(errors, rows[i].want ? rows[i].want : "", "row %zu: %s", i,
-		                 errors);
-		conf_free(conf);
-		free(errors);
+		expect_report(text, rows[i].want == NULL, rows[i].want ? rows[i].want : "", i);
 	}
 }
 
@@ -765,17 +749,12 @@ Test(conf, mistakes_of_a_port_section)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		char text[1024], want[512] = "", *errors;
-		struct conf *conf;
+		char text[1024], want[512] = "";
 
 		snprintf(text, sizeof(text), "%s%s", TWO_NICS, rows[i].text);
 		if (rows[i].want)
 			snprintf(want, sizeof(want), "dir/t.conf%s", rows[i].want);
-		conf = read_text(text, &errors);
-		cr_expect_eq(conf != NULL, rows[i].want == NULL, "row %zu", i);
-		cr_expect_str_eq(errors, want, "row %zu: %s", i, errors);
-		conf_free(conf);
-		free(errors);
+		expect_report(text, rows[i].want == NULL, want, i);
 	}
 }
 

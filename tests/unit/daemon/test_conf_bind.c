@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
-#include <stdlib.h>
+#include <stdio.h>
 
 #include "conf_rig.h"
 
@@ -76,8 +76,7 @@ static const struct {
 Test(conf_bind, engines_are_checked_in_every_framing_that_they_may_run_in)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		char text[512], want[1024] = "", *errors;
-		struct conf *conf;
+		char text[512], want[1024] = "";
 
 		/* Keys of the second NIC stand from line 9 on, those of the section behind. */
 		snprintf(text, sizeof(text),
@@ -86,11 +85,7 @@ Test(conf_bind, engines_are_checked_in_every_framing_that_they_may_run_in)
 		         rows[i].nic, rows[i].peer[0] ? "[peer 10.1.0.0/16]\n" : "", rows[i].peer);
 		if (rows[i].want)
 			snprintf(want, sizeof(want), "dir/%s", rows[i].want);
-		conf = read_text(text, &errors);
-		cr_expect_eq(conf != NULL, rows[i].want == NULL, "row %zu", i);
-		cr_expect_str_eq(errors, want, "row %zu: %s", i, errors);
-		conf_free(conf);
-		free(errors);
+		expect_report(text, rows[i].want == NULL, want, i);
 	}
 }
 
@@ -112,8 +107,7 @@ Test(conf_bind, headers_that_halve_the_path_mtu_are_told_with_the_mtu_that_they_
 	};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		char text[256], want[256] = "", *errors;
-		struct conf *conf;
+		char text[256], want[256] = "";
 
 		snprintf(text, sizeof(text), "[nic n0]\nport = link:a\nip = 10.0.0.1\n%s",
 		         lines[i].keys);
@@ -125,11 +119,7 @@ Test(conf_bind, headers_that_halve_the_path_mtu_are_told_with_the_mtu_that_they_
 			         : i == 2 || i == 3      ? 5
 			                                 : 4,
 			         lines[i].want);
-		conf = read_text(text, &errors);
-		cr_expect_not_null(conf, "row %zu", i);
-		cr_expect_str_eq(errors, want, "row %zu: %s", i, errors);
-		conf_free(conf);
-		free(errors);
+		expect_report(text, true, want, i);
 	}
 }
 

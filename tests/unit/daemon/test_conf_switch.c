@@ -2,35 +2,12 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bounds.h"
 #include "conf_rig.h"
 
 /* Each row's text stands behind TWO_NICS, which ends within [switch s]: from line 10 on. */
-static void
-expect_report(const char *text, const char *want, bool is_good, size_t row)
-{
-	char all[2048], *errors, wanted[2048] = "";
-	const char *line = want;
-	struct conf *conf;
-
-	snprintf(all, sizeof(all), "%s%s", TWO_NICS, text);
-	while (line && *line) {
-		size_t len = strcspn(line, "\n") + 1;
-
-		strcat(wanted, "dir/t.conf");
-		strncat(wanted, line, len);
-		line += len;
-	}
-	conf = read_text(all, &errors);
-	cr_expect_eq(conf != NULL, is_good, "row %zu", row);
-	cr_expect_str_eq(errors, wanted, "row %zu: %s", row, errors);
-	conf_free(conf);
-	free(errors);
-}
-
 Test(conf_switch, mistakes_are_told_with_line_and_what_is_known)
 {
 	static const struct {
@@ -100,7 +77,7 @@ Test(conf_switch, mistakes_are_told_with_line_and_what_is_known)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		expect_report(rows[i].text, rows[i].want, rows[i].want == NULL, i);
+		expect_lines(TWO_NICS, rows[i].text, rows[i].want == NULL, rows[i].want, i);
 }
 
 Test(conf_switch, mistakes_of_a_route)
@@ -134,7 +111,7 @@ Test(conf_switch, mistakes_of_a_route)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		expect_report(rows[i].text, rows[i].want, rows[i].want == NULL, i);
+		expect_lines(TWO_NICS, rows[i].text, rows[i].want == NULL, rows[i].want, i);
 }
 
 Test(conf_switch, mistakes_of_queues_and_ports)
@@ -170,7 +147,7 @@ Test(conf_switch, mistakes_of_queues_and_ports)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		expect_report(rows[i].text, rows[i].want, rows[i].want == NULL, i);
+		expect_lines(TWO_NICS, rows[i].text, rows[i].want == NULL, rows[i].want, i);
 }
 
 Test(conf_switch, what_is_allowed_and_hardly_meant_is_a_warning)
@@ -258,7 +235,7 @@ Test(conf_switch, what_is_allowed_and_hardly_meant_is_a_warning)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		expect_report(rows[i].text, rows[i].want, true, i);
+		expect_lines(TWO_NICS, rows[i].text, true, rows[i].want, i);
 }
 
 Test(conf_switch, all_features_are_read)
