@@ -1,21 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
-#include <string.h>
 
-#include "peer.h"
+#include "refusal.h"
 
 /* Requests that a responder refuses: each NAK code in each of its cases. */
-
-enum key {
-	KEY_FULL,
-	KEY_NONE, /* of nothing */
-	KEY_OTHER_PD,
-	KEY_READ_ONLY, /* remote read, nothing else */
-	KEY_LOCAL,     /* no remote right */
-	KEY_GONE,      /* deregistered */
-	KEY_UNBOUND,   /* window of type 2 that nobody bound */
-	KEY_NB,
-};
 
 struct step {
 	uint8_t opcode;
@@ -153,45 +141,6 @@ static const struct row rows[] = {
          SHM_WC_LOC_PROT_ERR},
 };
 
-struct keys {
-	struct local_mr mr[KEY_NB];
-	uint32_t key[KEY_NB];
-	struct mr *window;
-};
-
-static void
-open_keys(struct keys *k, struct peer *p)
-{
-	static const uint32_t rights[KEY_NB] = {[KEY_OTHER_PD] = ALL_ACCESS,
-	                                        [KEY_READ_ONLY] = SHM_ACCESS_LOCAL_WRITE |
-	                                                          SHM_ACCESS_REMOTE_READ,
-	                                        [KEY_LOCAL] = SHM_ACCESS_LOCAL_WRITE,
-	                                        [KEY_GONE] = ALL_ACCESS};
-
-	k->key[KEY_FULL] = p->mr.mr->key;
-	k->key[KEY_NONE] = 0xdeadbeef;
-	for (int i = 0; i < KEY_NB; i++) {
-		if (!rights[i])
-			continue;
-		app_reg(&k->mr[i], &p->w, 0, p->buf, PAIR_BUF, rights[i]);
-		k->key[i] = k->mr[i].mr->key;
-	}
-	k->mr[KEY_OTHER_PD].mr->pd = PD + 1;
-	mr_destroy(p->w.nic[0], k->mr[KEY_GONE].mr);
-	k->mr[KEY_GONE].mr = NULL;
-	k->window = mr_create_window(p->w.nic[0], PD, 2);
-	k->key[KEY_UNBOUND] = k->window->key;
-}
-
-static void
-close_keys(struct keys *k, struct peer *p)
-{
-	for (int i = 0; i < KEY_NB; i++)
-		if (k->mr[i].mr)
-			mr_destroy(p->w.nic[0], k->mr[i].mr);
-	mr_destroy(p->w.nic[0], k->window);
-}
-
 static void
 put(struct peer *p, const struct keys *k, const struct step *s)
 {
@@ -208,11 +157,10 @@ put(struct peer *p, const struct keys *k, const struct step *s)
 static void
 run(const struct row *r)
 {
-	struct shm_qp_attr attr = peer_attr(), q;
+	struct shm_qp_attr attr = peer_attr();
 	struct peer p;
 	struct keys k = {0};
 	const struct wire_pkt *nak;
-	char why[256];
 
 	attr.access &= ~r->lost_rights;
 	if (r->max_dest)
@@ -220,15 +168,8 @@ run(const struct row *r)
 	if (r->no_dest)
 		attr.max_dest_rd_atomic = 0;
 	peer_open(&p, NULL, &attr);
-	open_keys(&k, &p);
-	/* Two receives of two entries: the first of 1 KB, the second of 1 KB with a wrong key. */
-	struct shm_sge sge[2] = {{(uintptr_t)p.buf, M, p.mr.mr->key},
-	                         {(uintptr_t)p.buf + M, M, p.mr.mr->key}};
-	if (r->recv_status == SHM_WC_LOC_PROT_ERR)
-		sge[1].lkey = 0x12345;
-	app_post_recv(&p.qp, 50, sge, 2);
-	app_post_recv(&p.qp, 51, sge, 2);
-	peer_post(&p, SHM_WR_WRITE, 1, 8);
+	keys_open(&k, &p);
+	refusal_post(&p, r->recv_status);
 	for (int i = 0; i < 4 && (i == 0 || r->steps[i].psn); i++)
 		put(&p, &k, &r->steps[i]);
 	peer_go(&p);
@@ -244,15 +185,7 @@ run(const struct row *r)
 	cr_expect_eq(nak->msn, r->msn, "%s: MSN %u", r->name, nak->msn);
 	cr_expect_eq(nak->dest_qpn, PEER_QPN, "%s", r->name);
 
-	qp_query(p.qp.qp, &q, why, sizeof(why));
-	cr_expect_eq(q.state, SHM_QPS_ERR, "%s", r->name);
-	cr_expect(strstr(why, r->why), "%s: %s", r->name, why);
-	cr_expect_eq(pair_events(SHM_EVENT_QP_ACCESS_ERR) + pair_events(SHM_EVENT_QP_REQ_ERR), 1,
-	             "%s", r->name);
-	peer_expect(&p.qp.scq, 1, SHM_WC_WR_FLUSH_ERR);
-	peer_expect(&p.qp.rcq, 50, r->recv_status ? r->recv_status : SHM_WC_WR_FLUSH_ERR);
-	peer_expect(&p.qp.rcq, 51, SHM_WC_WR_FLUSH_ERR);
-	pair_expect_none(&p.qp.rcq);
+	refusal_expect_end(&p, r->name, r->why, r->recv_status);
 
 	/* What comes now is dropped, counted, and not answered. */
 	put(&p, &k, &(struct step){OP_WRITE_ONLY, (uint8_t)(r->psn + 1), 8, 8});
@@ -260,7 +193,7 @@ run(const struct row *r)
 	for (uint32_t i = 0; i < p.nb_out; i++)
 		cr_expect(p.out[i].w.op->flags & OPF_READ_RESP, "%s", r->name);
 	cr_expect_geq(p.w.nic[0]->stats.drop[DROP_QP_STATE], 1, "%s", r->name);
-	close_keys(&k, &p);
+	keys_close(&k, &p);
 	peer_close(&p);
 }
 
@@ -281,7 +214,7 @@ Test(resp_nak, a_refused_write_places_nothing)
 		if (!(opcode_table[s->opcode].flags & OPF_WRITE) || rows[i].psn)
 			continue;
 		peer_open(&p, NULL, NULL);
-		open_keys(&k, &p);
+		keys_open(&k, &p);
 		if (rows[i].lost_rights)
 			p.qp.qp->attr.access &= ~rows[i].lost_rights;
 		put(&p, &k, s);
@@ -289,7 +222,7 @@ Test(resp_nak, a_refused_write_places_nothing)
 		for (uint32_t b = 0; b < PAIR_BUF; b++)
 			cr_assert_eq(p.buf[b], (uint8_t)(b * 7 + (b >> 8)), "%s: byte %u",
 			             rows[i].name, b);
-		close_keys(&k, &p);
+		keys_close(&k, &p);
 		peer_close(&p);
 	}
 }

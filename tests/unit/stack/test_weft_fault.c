@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "refusal.h"
 #include "sr.h"
 #include "weft_peer.h"
 
@@ -14,16 +15,6 @@
 #define OPR AETH_NAK_OPERATION
 #define RGT "rkey, bounds or access"
 #define ATM "misaligned, or too many"
-
-enum key {
-	KEY_FULL,
-	KEY_NONE, /* of nothing */
-	KEY_OTHER_PD,
-	KEY_READ_ONLY, /* remote read, nothing else */
-	KEY_LOCAL,     /* no remote right */
-	KEY_GONE,      /* deregistered */
-	KEY_NB,
-};
 
 enum what { WRITE, WRITE_2, READ, ADD, SEND, SEND_INV };
 
@@ -47,6 +38,7 @@ static const struct row rows[] = {
 	{"WRITE, read only", WRITE, KEY_READ_ONLY, 0, 8, ACC, 1, RGT},
 	{"WRITE, local key", WRITE, KEY_LOCAL, 0, 8, ACC, 1, RGT},
 	{"WRITE, deregistered", WRITE, KEY_GONE, 0, 8, ACC, 1, RGT},
+	{"WRITE, window not bound", WRITE, KEY_UNBOUND, 0, 8, ACC, 1, RGT},
 	{"WRITE, a byte before", WRITE, KEY_FULL, -1, 8, ACC, 1, RGT},
 	{"WRITE, a byte behind", WRITE, KEY_FULL, PAIR_BUF - 7, 8, ACC, 1, RGT},
 	{"WRITE, its second packet behind", WRITE_2, KEY_FULL, PAIR_BUF - M, M + 8, ACC, 2, RGT},
@@ -71,41 +63,6 @@ static const struct row rows[] = {
 	{"SEND INV of a region", SEND_INV, KEY_FULL, 0, 8, ACC, 1, RGT},
 };
 
-struct keys {
-	struct local_mr mr[KEY_NB];
-	uint32_t key[KEY_NB];
-};
-
-static void
-open_keys(struct keys *k, struct peer *p)
-{
-	static const uint32_t rights[KEY_NB] = {[KEY_OTHER_PD] = ALL_ACCESS,
-	                                        [KEY_READ_ONLY] = SHM_ACCESS_LOCAL_WRITE |
-	                                                          SHM_ACCESS_REMOTE_READ,
-	                                        [KEY_LOCAL] = SHM_ACCESS_LOCAL_WRITE,
-	                                        [KEY_GONE] = ALL_ACCESS};
-
-	k->key[KEY_FULL] = p->mr.mr->key;
-	k->key[KEY_NONE] = 0xdeadbeef;
-	for (int i = 0; i < KEY_NB; i++) {
-		if (!rights[i])
-			continue;
-		app_reg(&k->mr[i], &p->w, 0, p->buf, PAIR_BUF, rights[i]);
-		k->key[i] = k->mr[i].mr->key;
-	}
-	k->mr[KEY_OTHER_PD].mr->pd = PD + 1;
-	mr_destroy(p->w.nic[0], k->mr[KEY_GONE].mr);
-	k->mr[KEY_GONE].mr = NULL;
-}
-
-static void
-close_keys(struct keys *k, struct peer *p)
-{
-	for (int i = 0; i < KEY_NB; i++)
-		if (k->mr[i].mr)
-			mr_destroy(p->w.nic[0], k->mr[i].mr);
-}
-
 /* Message 1, from PSN 1 on. */
 static void
 put(struct peer *p, const struct keys *k, const struct row *r)
@@ -128,23 +85,6 @@ put(struct peer *p, const struct keys *k, const struct row *r)
 }
 
 static void
-check_end(struct peer *p, const struct row *r)
-{
-	struct shm_qp_attr q;
-	char why[256];
-
-	qp_query(p->qp.qp, &q, why, sizeof(why));
-	cr_expect_eq(q.state, SHM_QPS_ERR, "%s", r->name);
-	cr_expect(strstr(why, r->why), "%s: %s", r->name, why);
-	cr_expect_eq(pair_events(SHM_EVENT_QP_ACCESS_ERR) + pair_events(SHM_EVENT_QP_REQ_ERR), 1,
-	             "%s", r->name);
-	peer_expect(&p->qp.scq, 1, SHM_WC_WR_FLUSH_ERR);
-	peer_expect(&p->qp.rcq, 50, r->recv_status ? r->recv_status : SHM_WC_WR_FLUSH_ERR);
-	peer_expect(&p->qp.rcq, 51, SHM_WC_WR_FLUSH_ERR);
-	pair_expect_none(&p->qp.rcq);
-}
-
-static void
 run(const struct row *r)
 {
 	struct shm_qp_attr attr = peer_attr();
@@ -156,14 +96,8 @@ run(const struct row *r)
 	if (r->no_dest)
 		attr.max_dest_rd_atomic = 0;
 	peer_open_weft(&p, &(struct peer_weft){.attr = &attr});
-	open_keys(&k, &p);
-	struct shm_sge sge[2] = {{(uintptr_t)p.buf, M, p.mr.mr->key},
-	                         {(uintptr_t)p.buf + M, M, p.mr.mr->key}};
-	if (r->recv_status == SHM_WC_LOC_PROT_ERR)
-		sge[1].lkey = 0x12345;
-	app_post_recv(&p.qp, 50, sge, 2);
-	app_post_recv(&p.qp, 51, sge, 2);
-	peer_post(&p, SHM_WR_WRITE, 1, 8);
+	keys_open(&k, &p);
+	refusal_post(&p, r->recv_status);
 	p.qp.qp->attr.access |= r->lost_rights & SHM_ACCESS_REMOTE_WRITE;
 	wp_hand(&p, wp_write(&p, 0, 0, 8192, 8, 0));
 	p.qp.qp->attr.access &= ~r->lost_rights;
@@ -174,8 +108,8 @@ run(const struct row *r)
 	                    1);
 	cr_expect_eq(nak->weft.value, (PEER_PSN + r->psn) & 0xffffff, "%s: PSN 0x%x", r->name,
 	             nak->weft.value);
-	check_end(&p, r);
-	close_keys(&k, &p);
+	refusal_expect_end(&p, r->name, r->why, r->recv_status);
+	keys_close(&k, &p);
 	peer_close(&p);
 }
 
