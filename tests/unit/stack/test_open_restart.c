@@ -93,59 +93,74 @@ is_decided(const struct app_qp *a)
 	return a->qp->state == SHM_QPS_ERR || a->qp->framing != QP_PENDING;
 }
 
+/* From now on the link loses half of all, doubles and reorders. */
+static void
+spoil(struct world *w, uint32_t seed)
+{
+	struct fault_dir bad = {.reorder_pkts = 4, .reorder_ns = 5 * MS};
+	struct fault_params fault = {.seed = seed + 1};
+
+	bad.ppm[FAULT_LOSS] = 500000;
+	bad.ppm[FAULT_DUPLICATE] = 200000;
+	bad.ppm[FAULT_REORDER] = 200000;
+	fault.rx = fault.tx = bad;
+	world_spoil(w, &fault);
+}
+
+/* The QP whose peer is gone has failed, and the next ones are decided; or time is up. */
+static void
+run_to_the_end(struct world *w, const struct app_qp *left, const struct app_qp next[2],
+               struct prng *rng)
+{
+	for (uint32_t ms = 0; ms < 3200; ms += 10) {
+		if (left->qp->state == SHM_QPS_ERR && is_decided(&next[0]) && is_decided(&next[1]))
+			break;
+		run_forged(w, TURNS(10), rng);
+	}
+}
+
 /*
- * Either side starts anew at any time, on a link that loses half of all, doubles and reorders; the
- * other side's QP has work. It ends in time, for the right reason; and the next one works.
+ * Either side starts anew at any time, on a bad link; the other side's QP has work. It ends in
+ * time, for the right reason; and the next one works.
  */
 static bool
 restart_once(uint32_t seed)
 {
-	bool is_weft;
-
 	const struct fault_params healed = {.seed = seed + 1};
-	struct fault_params fault = healed;
-	struct world_conf wc = wishing(seed & 1 ? AUTO : WEFT, seed & 2 ? AUTO : WEFT);
 	int dying = (int)(seed >> 2 & 1);
-	struct app_qp qp[2], next[2];
+	struct world_conf wc = wishing(seed & 1 ? AUTO : WEFT, seed & 2 ? AUTO : WEFT);
+	struct app_qp qp[2], next[2], *left = &qp[!dying];
 	struct world w;
 	struct prng rng;
+	bool is_weft;
 
 	prng_seed(&rng, seed);
 	world_open(&w, &wc);
-	fault.rx.ppm[FAULT_LOSS] = fault.tx.ppm[FAULT_LOSS] = 500000;
-	fault.rx.ppm[FAULT_DUPLICATE] = fault.tx.ppm[FAULT_DUPLICATE] = 200000;
-	fault.rx.ppm[FAULT_REORDER] = fault.tx.ppm[FAULT_REORDER] = 200000;
-	fault.rx.reorder_pkts = fault.tx.reorder_pkts = 4;
-	fault.rx.reorder_ns = fault.tx.reorder_ns = 5 * MS;
-	world_spoil(&w, &fault);
-	app_open(&qp[0], &w, 0, NULL);
-	app_open(&qp[1], &w, 1, NULL);
+	spoil(&w, seed);
+	for (int side = 0; side < 2; side++)
+		app_open(&qp[side], &w, side, NULL);
 	both_to_rts(&qp[0], &qp[1]);
 	run_forged(&w, prng_below(&rng, TURNS(300)), &rng);
 
 	app_close(&qp[dying]);
 	world_restart(&w, dying);
-	if (qp[!dying].qp->state == SHM_QPS_RTS)
-		post_empty_write(&qp[!dying], 7);
+	if (left->qp->state == SHM_QPS_RTS)
+		post_empty_write(left, 7);
 	run_forged(&w, prng_below(&rng, TURNS(200)), &rng);
 	port_fault_set(w.port[0], &healed);
-	app_open(&next[0], &w, 0, NULL);
-	app_open(&next[1], &w, 1, NULL);
+	for (int side = 0; side < 2; side++)
+		app_open(&next[side], &w, side, NULL);
 	both_to_rts(&next[0], &next[1]);
-	for (uint32_t ms = 0; ms < 3200; ms += 10) {
-		if (qp[!dying].qp->state == SHM_QPS_ERR && is_decided(&next[0]) &&
-		    is_decided(&next[1]))
-			break;
-		run_forged(&w, TURNS(10), &rng);
-	}
-	cr_expect_eq(qp[!dying].qp->state, SHM_QPS_ERR, "seed %u", seed);
-	expect_right_reason(&qp[!dying], seed);
+	run_to_the_end(&w, left, next, &rng);
+
+	cr_expect_eq(left->qp->state, SHM_QPS_ERR, "seed %u", seed);
+	expect_right_reason(left, seed);
 	for (int side = 0; side < 2; side++)
 		expect_right_reason(&next[side], seed);
 	if (next[0].qp->state == SHM_QPS_RTS && next[1].qp->state == SHM_QPS_RTS)
 		cr_expect_eq(next[0].qp->framing, next[1].qp->framing, "seed %u", seed);
 	is_weft = next[0].qp->framing == QP_WEFT && next[0].qp->state == SHM_QPS_RTS;
-	app_close(&qp[!dying]);
+	app_close(left);
 	app_close(&next[0]);
 	app_close(&next[1]);
 	world_close(&w);
