@@ -92,16 +92,6 @@ bench_abort() {
 	exit 1
 }
 
-bench_end() {
-	trap - EXIT INT TERM
-	tcp_close
-	# shellcheck disable=SC2086 # pids
-	e2e_stop $e2e_pids
-	rm -rf "$e2e_dir"
-	[ -z "$bench_failed" ]
-	exit
-}
-
 # What is run: name, messages of each QP (enough for about a second), data packets per message of
 # all QPs together, what perftest's row is read for, program and its options.
 bench_cases='
@@ -152,7 +142,7 @@ run_case() {
 		tail -n 5 "$e2e_dir/client" "$e2e_dir/server" "$e2e_dir/weftd"
 		if ! e2e_signal 0 "$e2e_daemon"; then
 			echo "weftd has ended: no more is measured"
-			bench_end
+			bench_end tcp_close
 		fi
 	else
 		bench_ticks=$(($(cpu_ticks "$e2e_daemon") - bench_ticks))
@@ -205,7 +195,7 @@ if [ -n "$bench_profile" ]; then
 	}
 	mkdir -p "$bench_profile"
 	each_case
-	bench_end
+	bench_end tcp_close
 fi
 
 # How quiet the machine is before anything runs, and what its host takes from it meanwhile.
@@ -234,6 +224,7 @@ while [ $bench_run -lt "$bench_runs" ]; do
 	[ -n "$bench_no_tcp" ] || sample tcp "$(tcp_gbps 1)"
 	each_case
 done
+# shellcheck disable=SC2034 # of bench_end
 timeout 60 "$bench_bin/bench_stack" >"$e2e_dir/stack" || bench_failed=yes
 # shellcheck disable=SC2046
 set -- $(machine_ticks)
@@ -306,4 +297,4 @@ measured 'ib_send_lat -s 8, half round trip' send_lat us '<=' 6
 
 echo
 cat "$e2e_dir/stack"
-bench_end
+bench_end tcp_close

@@ -32,16 +32,7 @@ bench_needs ib_write_bw ib_send_lat ibv_devinfo "$WEFTD" "$WEFT_RUN"
 bench_failed=
 bench_hogs=
 
-# shellcheck disable=SC2317 # from a trap
-bench_end() {
-	trap - EXIT INT TERM
-	hogs_end
-	e2e_stop $e2e_pids
-	rm -rf "$e2e_dir"
-	[ -z "$bench_failed" ]
-	exit
-}
-trap 'bench_failed=yes; bench_end' EXIT INT TERM
+trap 'bench_failed=yes; bench_end hogs_end' EXIT INT TERM
 
 # One for each core.
 hogs_start() {
@@ -58,23 +49,6 @@ hogs_end() {
 		wait "$bench_pid" 2>/dev/null
 	done
 	bench_hogs=
-}
-
-# pair_figure NAME COLUMN PROGRAM OPTIONS...: a column of the client's row.
-pair_figure() {
-	bench_name=$1
-	bench_column=$2
-	bench_program=$3
-	shift 3
-	next_port
-	if both 60 "$bench_program" -d "$dev0" -x "$gid0" -F -p "$e2e_port" "$@" -- \
-		"$bench_program" -d "$dev1" -x "$gid1" -F -p "$e2e_port" "$@" 127.0.0.1; then
-		sample "$bench_name" "$(perftest_figure "$bench_column")"
-	else
-		bench_failed=yes
-		echo "failed: $bench_name"
-		tail -n 3 "$e2e_dir/client" "$e2e_dir/server"
-	fi
 }
 
 # idle_share NAME: percent of a core that a daemon takes while nobody does anything.
@@ -132,4 +106,4 @@ row 'one: ib_send_lat -s 8, half round trip' one.lat us
 row 'three: the same' three.lat us
 row 'one: an idle daemon (2)' one.idle '% of a core'
 row 'three: an idle daemon (2)' three.idle '% of a core'
-bench_end
+bench_end hogs_end

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# shellcheck shell=sh disable=SC2154 # e2e_dir
+# shellcheck shell=sh disable=SC2034,SC2086,SC2154 # bench_failed; pids; of lib.sh
 # What benchmarks of programs have in common: figures that are collected and then summed up. Behind
 # e2e/lib.sh.
 
@@ -13,6 +13,16 @@ bench_needs() {
 			exit 77
 		}
 	done
+}
+
+# bench_end COMMAND: nothing more to be measured, or interrupted; COMMAND first.
+bench_end() {
+	trap - EXIT INT TERM
+	"$1"
+	e2e_stop $e2e_pids
+	rm -rf "$e2e_dir"
+	[ -z "$bench_failed" ]
+	exit
 }
 
 # sample NAME VALUE: one run's result, nothing if it is empty.
@@ -39,6 +49,24 @@ spread() {
 perftest_figure() {
 	grep -E '^ *[0-9]+ +[0-9]+ +[0-9]+\.[0-9]' "$e2e_dir/client" |
 		awk -v column="$1" 'END { print $column }'
+}
+
+# pair_figure NAME COLUMN PROGRAM OPTIONS...: a column of the client's row, between $dev0 and $dev1; bench_failed is yes
+# if there is none.
+pair_figure() {
+	bench_name=$1
+	bench_column=$2
+	bench_program=$3
+	shift 3
+	next_port
+	if both 60 "$bench_program" -d "$dev0" -x "$gid0" -F -p "$e2e_port" "$@" -- \
+		"$bench_program" -d "$dev1" -x "$gid1" -F -p "$e2e_port" "$@" 127.0.0.1; then
+		sample "$bench_name" "$(perftest_figure "$bench_column")"
+	else
+		bench_failed=yes
+		echo "failed: $bench_name"
+		tail -n 3 "$e2e_dir/client" "$e2e_dir/server"
+	fi
 }
 
 # cpu_ticks PID...: of all their threads, user and kernel, in 1/$(getconf CLK_TCK) s.
