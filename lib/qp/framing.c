@@ -10,6 +10,9 @@
 /** ACK timeout and retries of responses that leave before the application has said. Our choice. */
 #define EARLY_TIMEOUT_NS (UINT64_C(4096) << 14)
 
+/** Packets of the weft framing that one acknowledgement may stand for. Our choice. */
+#define ACK_EVERY_PKTS 16
+
 /* What waits in its queues may leave. */
 static void
 go(struct qp *qp, uint64_t now_ns)
@@ -28,6 +31,10 @@ framing_weft(struct qp *qp, const struct weft_terms *terms, uint64_t now_ns)
 	assert(qp->framing == QP_PENDING && terms->max_msgs <= WEFT_MSGS);
 	qp->framing = QP_WEFT;
 	qp->terms = *terms;
+	if (!terms->ack_every || terms->ack_every > ACK_EVERY_PKTS)
+		qp->win.ack_every = ACK_EVERY_PKTS;
+	else
+		qp->win.ack_every = terms->ack_every;
 	qp->win.emsn = qp->win.essn = qp->win.bssn = msn;
 	qp->win.emsn_psn = rq->rx_first_psn;
 	qp->win.fault_msn = WEFT_NONE;

@@ -121,8 +121,8 @@ lease_weft_rx(struct qp *qp)
 		return false;
 	memset(rx->msgs_used, 0, sizeof(rx->msgs_used));
 	memset(rx->recvs_used, 0, sizeof(rx->recvs_used));
-	rx->base_msn = qp->win.emsn;
-	rx->base_ssn = qp->win.essn;
+	qp->win.base_msn = (uint8_t)qp->win.emsn;
+	qp->win.base_ssn = (uint8_t)qp->win.essn;
 	return true;
 }
 

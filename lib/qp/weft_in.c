@@ -26,7 +26,7 @@ weft_in_rest(struct qp *qp)
 	struct weft_in *in = &qp->win;
 
 	if (in->rx && !in->nb_msgs && !in->nb_refused && in->bssn == in->essn &&
-	    in->rd_head == in->rd_tail && !in->has_int)
+	    in->rd_head == in->rd_tail && !in->has_echo)
 		lease_weft_rx_end(qp);
 }
 
@@ -199,6 +199,8 @@ accept(struct qp *qp, struct weft_arrival *a)
 		if (qp->state == SHM_QPS_ERR)
 			return;
 	}
+	if (a->msn == qp->win.emsn && qp->win.emsn_psn + a->m->rel.nb_psns > qp->rel->rx_cum)
+		return; /* nearly always: more of it is to come */
 	advance(qp);
 }
 
@@ -229,14 +231,20 @@ has_room(struct qp *qp, const struct weft_arrival *a)
 	return qp->win.rx || lease_weft_rx(qp);
 }
 
-/* To be echoed. Before the packet is taken: the block may be given back behind its last message. */
+/*
+ * What the next acknowledgement echoes. Before the packet is taken: the block may be given back
+ * behind its last message.
+ */
 static void
-keep_int(struct weft_in *in, const struct wire_weft *f)
+keep_echo(struct qp *qp, const struct wire_weft *f)
 {
-	if (!f->nb_slots)
+	struct weft_in *in = &qp->win;
+
+	if (!f->nb_slots && !qp->rel_ops->ack_ext_len)
 		return;
-	memcpy(in->rx->int_area, f->int_area, INT_LEN(f->nb_slots));
-	in->has_int = true;
+	in->has_echo = true;
+	if (f->nb_slots)
+		memcpy(in->rx->int_area, f->int_area, INT_LEN(f->nb_slots));
 }
 
 static void
@@ -265,7 +273,7 @@ ask_engine(struct qp *qp, struct weft_arrival *a, uint64_t now_ns)
 		                          .back = f->lane.back};
 		rx.path = &path;
 	}
-	keep_int(&qp->win, f);
+	keep_echo(qp, f);
 	qp->rel_ops->on_data(qp->rel, &rx, now_ns, &out);
 	switch (out.place) {
 	case REL_PLACE:

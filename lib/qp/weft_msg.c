@@ -13,38 +13,12 @@
 /** A WRITE MIDDLE does not say how far it is from the message's begin. */
 #define IDX_UNKNOWN UINT32_MAX
 
-static bool
-is_used(const struct weft_rx *rx, uint64_t msn)
-{
-	uint32_t slot = weft_msg_slot(rx, msn);
-
-	return rx->msgs_used[slot / 64] >> slot % 64 & 1;
-}
-
-struct weft_rx_msg *
-weft_msg_slot_of(const struct weft_in *in, uint64_t msn)
-{
-	struct weft_rx_msg *m;
-
-	if (!in->rx || !is_used(in->rx, msn))
-		return NULL;
-	m = &in->rx->msgs[weft_msg_slot(in->rx, msn)];
-	return m->rel.msn == msn ? m : NULL;
-}
-
 const struct rel_msg *
 weft_msg_of(const struct qp *qp, uint64_t msn)
 {
 	const struct weft_rx_msg *m = weft_msg_slot_of(&qp->win, msn);
 
 	return m ? &m->rel : NULL;
-}
-
-/* Packets of a message of so many bytes. */
-static uint32_t
-pkts_of(uint32_t mtu, uint32_t length)
-{
-	return length <= mtu ? 1 : (uint32_t)(((uint64_t)length + mtu - 1) >> __builtin_ctz(mtu));
 }
 
 /* ---- the shape of a packet: what it says of itself must agree with the path MTU ---- */
@@ -73,7 +47,7 @@ has_write_shape(const struct qp *qp, struct weft_arrival *a)
 		a->idx = IDX_UNKNOWN;
 		return a->w->payload_len == qp->mtu && len > 2 * qp->mtu;
 	}
-	nb = pkts_of(qp->mtu, len);
+	nb = weft_pkts_of(qp->mtu, len);
 	a->idx = flags & OPF_END ? nb - 1 : 0;
 	if (len > WEFT_MAX_MSG || !!(flags & OPF_ONLY) != (nb == 1))
 		return false;
@@ -127,7 +101,7 @@ make_fresh(const struct qp *qp, struct weft_arrival *a)
 	m->ref = ref_of(w);
 	m->rel = (struct rel_msg){.msn = a->msn,
 	                          .first_psn = REL_PSN_UNKNOWN,
-	                          .nb_psns = pkts_of(qp->mtu, m->length)};
+	                          .nb_psns = weft_pkts_of(qp->mtu, m->length)};
 	m->end_flags = 0;
 	m->is_refused = m->solicited = false;
 	m->rkey = w->rkey;
@@ -229,7 +203,7 @@ weft_msg_forget(const struct weft_arrival *a)
 void
 weft_msg_open(struct weft_in *in, struct weft_arrival *a)
 {
-	uint32_t slot = weft_msg_slot(in->rx, a->msn);
+	uint32_t slot = weft_msg_slot(in, a->msn);
 
 	if (a->m != &a->fresh)
 		return;
@@ -242,7 +216,7 @@ weft_msg_open(struct weft_in *in, struct weft_arrival *a)
 void
 weft_msg_close(struct weft_in *in, uint64_t msn)
 {
-	uint32_t slot = weft_msg_slot(in->rx, msn);
+	uint32_t slot = weft_msg_slot(in, msn);
 
 	in->rx->msgs_used[slot / 64] &= ~(UINT64_C(1) << slot % 64);
 	in->nb_msgs--;

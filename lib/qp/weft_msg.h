@@ -32,7 +32,27 @@ void weft_msg_forget(const struct weft_arrival *a);
 void weft_msg_open(struct weft_in *in, struct weft_arrival *a);
 
 /** The slot of an open message; NULL if nothing of it is here. */
-struct weft_rx_msg *weft_msg_slot_of(const struct weft_in *in, uint64_t msn);
+static inline struct weft_rx_msg *
+weft_msg_slot_of(const struct weft_in *in, uint64_t msn)
+{
+	uint32_t slot = weft_msg_slot(in, msn);
+
+	if (!in->rx || !(in->rx->msgs_used[slot / 64] >> slot % 64 & 1))
+		return NULL;
+	return in->rx->msgs[slot].rel.msn == msn ? &in->rx->msgs[slot] : NULL;
+}
+
+/** Bring nearer what a packet of this message (24 bits) will touch of a QP that is near. */
+static inline void
+weft_msg_prefetch(const struct weft_in *in, uint32_t msn)
+{
+	const struct weft_rx *rx = in->rx;
+
+	if (!rx)
+		return;
+	__builtin_prefetch(rx->msgs_used);
+	__builtin_prefetch(&rx->msgs[weft_msg_slot(in, msn)]);
+}
 
 /** A message is done: its slot is free. */
 void weft_msg_close(struct weft_in *in, uint64_t msn);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "comp.h"
-#include "fail.h"
 #include "lease.h"
 #include "psn.h"
 #include "req.h"
-#include "sge.h"
 #include "weft_hdr.h"
 #include "weft_stream.h"
 #include "wr.h"
@@ -55,19 +53,6 @@ begin(struct qp *qp, uint32_t nb_psns, const struct weft_tx_msg *t, uint64_t now
 	qp->rel_ops->on_post(qp->rel, &qp->msgs[slot], now_ns);
 }
 
-static uint32_t
-pkts_of(const struct qp *qp, uint64_t length)
-{
-	return length <= qp->mtu ? 1 : (uint32_t)((length + qp->mtu - 1) >> __builtin_ctz(qp->mtu));
-}
-
-/* Grows with each packet of the peer's stream; under engines that count, in whole messages. */
-static uint64_t
-seen_of(const struct qp *qp)
-{
-	return qp->rel->rx_cum + qp->rel->rx_count;
-}
-
 void
 weft_post(struct qp *qp, struct send_wr *wr, uint32_t wr_idx, uint64_t now_ns)
 {
@@ -84,20 +69,16 @@ weft_post(struct qp *qp, struct send_wr *wr, uint32_t wr_idx, uint64_t now_ns)
 	t.length = (uint32_t)left;
 	wr->msn = qp->rel_qp.tx_end_msn;
 	t.is_rd = rd;
-	if (rd) {
-		if (!qp->nb_rd) {
-			out->rd_ns = now_ns;
-			out->tx->rd_seen = seen_of(qp);
-		}
-		out->tx->rds[(qp->rd_head + qp->nb_rd++) % WEFT_MAX_RD_ATOMIC] =
-			(struct weft_rd_out){.msn = wr->msn,
-		                             .offset = wr->opened,
-		                             .length = t.length,
-		                             .wr_idx = wr_idx};
-	}
+	if (rd)
+		weft_rd_asked(qp,
+		              &(struct weft_rd_out){.msn = wr->msn,
+		                                    .offset = wr->opened,
+		                                    .length = t.length,
+		                                    .wr_idx = wr_idx},
+		              now_ns);
 	wr->opened += left;
 	wr->whole = wr->opened == wr->length;
-	wr->end_psn = qp->rel_qp.tx_end_psn + (rd ? 1 : pkts_of(qp, left));
+	wr->end_psn = qp->rel_qp.tx_end_psn + (rd ? 1 : weft_pkts_of(qp->mtu, left));
 	begin(qp, (uint32_t)(wr->end_psn - qp->rel_qp.tx_end_psn), &t, now_ns);
 }
 
@@ -113,7 +94,7 @@ open_response(struct qp *qp, uint64_t now_ns)
 	rd = &in->rx->rds[in->rd_head % WEFT_MAX_RD_ATOMIC];
 	is_read = opcode_table[rd->opcode].flags & OPF_READ;
 	qp->wout.nb_resps++;
-	begin(qp, is_read ? pkts_of(qp, rd->length) : 1,
+	begin(qp, is_read ? weft_pkts_of(qp->mtu, rd->length) : 1,
 	      &(struct weft_tx_msg){.kind = is_read ? WEFT_TX_READ_RESP : WEFT_TX_ATOMIC_RESP,
 	                            .va = rd->va,
 	                            .rkey = rd->rkey,
@@ -191,36 +172,14 @@ weft_end(struct qp *qp)
 		lease_weft_tx_end(qp);
 }
 
-/* A READ waits for what was posted before it, so it has four times as long. */
-static uint64_t
-stalls_ns(const struct qp *qp)
-{
-	if (!qp->nb_rd || !qp->rel_qp.ack_timeout_ns)
-		return NEVER_NS;
-	return qp->wout.rd_ns + (qp->attr.retry_cnt + 1u) * 4 * qp->rel_qp.ack_timeout_ns;
-}
-
 uint64_t
 weft_due_ns(const struct qp *qp)
 {
-	uint64_t due = qp->win.ack_due_ns, stall = stalls_ns(qp);
+	uint64_t due = qp->win.ack_due_ns, stall = weft_rd_stall_ns(qp);
 
 	if (qp->wout.hold_ns && qp->wout.hold_ns < due)
 		due = qp->wout.hold_ns;
 	return stall < due ? stall : due;
-}
-
-/* A response waits for the message that the peer is sending, however long: that is no silence. */
-bool
-weft_is_stalled(struct qp *qp, uint64_t now_ns)
-{
-	if (now_ns < stalls_ns(qp))
-		return false;
-	if (qp->wout.tx->rd_seen == seen_of(qp))
-		return true;
-	qp->wout.tx->rd_seen = seen_of(qp);
-	qp->wout.rd_ns = now_ns;
-	return false;
 }
 
 void
@@ -233,37 +192,41 @@ weft_timer(struct qp *qp, uint64_t now_ns)
 	}
 }
 
-/* A response is missing, if not to this request then to one before it. */
-static bool
-waits_for_response(const struct qp *qp, uint32_t idx)
-{
-	return qp->nb_rd && (int32_t)(idx - qp->wout.tx->rds[qp->rd_head].wr_idx) >= 0;
-}
-
 bool
 weft_is_complete(struct qp *qp, uint32_t idx)
 {
 	struct weft_out *out = &qp->wout;
 	const struct send_wr *wr = wr_at(qp, idx);
 
-	if (waits_for_response(qp, idx))
+	if (weft_rd_is_missing(qp, idx))
 		return false;
 	/* A response needs no acknowledgement beside it; a bind has nothing to be acknowledged. */
 	if (wr->whole && (SHM_OP_BIT(wr->wqe.op) & (SHM_OPS_LOCAL | SHM_OPS_RD))) {
 		out->conf_idx += idx == out->conf_idx;
 		return (int32_t)(idx - out->conf_idx) < 0;
 	}
-	/* An engine need not believe an answer: it may send again what it has not taken for here.
-	 */
+	/* An engine need not believe an answer, and may send again what it has not taken it for. */
 	return (int32_t)(idx - out->conf_idx) < 0 && wr->end_psn <= qp->rel->tx_una;
 }
 
 /* ---- packets ---- */
 
+/* The BTH of what is not, or no longer, made of a work request. */
+static void
+fill_bth(const struct qp *qp, struct wire_pkt *w)
+{
+	w->mig_req = true;
+	w->solicited = w->fecn = w->becn = false;
+	w->pkey = PKEY_DEFAULT;
+	w->dest_qpn = qp->attr.dest_qpn;
+}
+
 /* What the peer has refused, or has answered already: its PSN is all that is left of it. */
 static void
-fill_void(const struct weft_tx_msg *t, uint32_t off, struct wire_pkt *w, struct weft_fill *f)
+fill_void(const struct qp *qp, const struct weft_tx_msg *t, uint32_t off, struct wire_pkt *w,
+          struct weft_fill *f)
 {
+	fill_bth(qp, w);
 	f->wr = NULL;
 	f->req_msn = 0;
 	w->opcode = OP_WEFT | OP_VOID;
@@ -300,6 +263,7 @@ fill_response(struct qp *qp, const struct weft_tx_msg *t, const struct rel_tx *t
 	uint32_t left = t->length - off;
 	bool first = off == 0, last = tx->psn == m->first_psn + m->nb_psns - 1;
 
+	fill_bth(qp, w);
 	f->wr = NULL;
 	f->va = t->va + off;
 	f->rkey = t->rkey;
@@ -327,12 +291,8 @@ weft_fill(struct qp *qp, const struct rel_msg *m, const struct rel_tx *tx, struc
 	const struct weft_tx_msg *t = &qp->wout.tx->msgs[m->msn & qp->rel_qp.msg_mask];
 	const struct weft_terms *terms = &qp->terms;
 
-	w->mig_req = true;
-	w->solicited = w->fecn = w->becn = false;
-	w->pkey = PKEY_DEFAULT;
-	w->dest_qpn = qp->attr.dest_qpn;
 	if (t->is_void)
-		fill_void(t, (uint32_t)(tx->psn - m->first_psn) * qp->mtu, w, f);
+		fill_void(qp, t, (uint32_t)(tx->psn - m->first_psn) * qp->mtu, w, f);
 	else if (t->kind == WEFT_TX_REQUEST)
 		fill_request(qp, t, tx, m, w, f);
 	else
@@ -340,81 +300,15 @@ weft_fill(struct qp *qp, const struct rel_msg *m, const struct rel_tx *tx, struc
 	w->psn = (uint32_t)tx->psn & PSN_MASK;
 	w->msn = (uint32_t)m->msn & PSN_MASK;
 	w->weft.nb_slots = terms->tx_slots;
-	w->weft.int_area = NULL;
 	w->weft.has_lane = terms->tx_wire & WIRE_PATH;
 	w->weft.has_ts = terms->tx_wire & WIRE_TS;
-	w->weft.ts_ns = (uint32_t)now_ns;
 	w->weft.retransmit = tx->retransmit;
 	w->weft.sync = tx->sync;
 	w->weft.ext_len = qp->rel_ops->data_ext_len;
 	w->weft.ext = tx->ext;
+	w->weft.int_area = NULL;
+	w->weft.ts_ns = (uint32_t)now_ns;
 	w->weft.retry = tx->retry;
 	w->weft.tag = terms->tx_wire & WIRE_TRIM ? DCP_DATA : DCP_OTHER;
 	w->weft.is_header_only = false;
-}
-
-/* ---- responses that come ---- */
-
-struct weft_rd_out *
-weft_rd_of(const struct qp *qp, uint32_t req_msn)
-{
-	for (uint32_t i = 0; i < qp->nb_rd; i++) {
-		struct weft_rd_out *rd = &qp->wout.tx->rds[(qp->rd_head + i) % WEFT_MAX_RD_ATOMIC];
-
-		if (((uint32_t)rd->msn & PSN_MASK) == req_msn)
-			return rd;
-	}
-	return NULL;
-}
-
-/* The response does not fit any request: its WR ends, and the QP. The peer is not told, as in RC.
- */
-static void
-bad_response(struct qp *qp, const struct weft_rd_out *rd)
-{
-	if (rd)
-		qp_fail_request(qp, QP_REASON_BAD_RESPONSE, SHM_WC_BAD_RESP_ERR, rd->wr_idx);
-	else
-		qp_fail(qp, QP_REASON_BAD_RESPONSE, SHM_WC_BAD_RESP_ERR, qp->rel->rx_cum - 1);
-}
-
-void
-weft_place_response(struct qp *qp, const struct wire_pkt *w)
-{
-	const struct weft_rd_out *rd = weft_rd_of(qp, w->weft.req_msn);
-	const struct send_wr *wr = rd ? wr_at(qp, rd->wr_idx) : NULL;
-	bool is_read = w->op->flags & OPF_READ_RESP, ok;
-
-	if (!rd || is_read != (wr->wqe.op == SHM_WR_READ) ||
-	    (is_read && w->weft.msg_len != rd->length)) {
-		bad_response(qp, rd);
-		return;
-	}
-	qp->wout.rd_ns = qp->nic->now_ns;
-	if (is_read)
-		ok = sge_place_answer(qp, wr, rd->offset + w->weft.offset, w->payload,
-		                      w->payload_len);
-	else
-		ok = sge_place_atomic(qp, wr, w);
-	if (!ok)
-		qp_fail_request(qp, QP_REASON_LOCAL_PROT, SHM_WC_LOC_PROT_ERR, rd->wr_idx);
-}
-
-void
-weft_response_done(struct qp *qp, const struct weft_rx_msg *m)
-{
-	struct weft_rd_out *rd = weft_rd_of(qp, m->ref);
-
-	if (!rd)
-		return;
-	rd->is_done = true;
-	if (rd->msn >= qp->rel_qp.tx_first_msn) /* its request may still be repeated */
-		qp->wout.tx->msgs[rd->msn & qp->rel_qp.msg_mask].is_void = true;
-	while (qp->nb_rd && qp->wout.tx->rds[qp->rd_head].is_done) {
-		qp->rd_head = (qp->rd_head + 1) % WEFT_MAX_RD_ATOMIC;
-		qp->nb_rd--;
-	}
-	wr_complete(qp);
-	if (qp->state != SHM_QPS_ERR && req_has_work(qp))
-		sched_wake(&qp->nic->sched, &qp->sched, qp->nic->now_ns);
 }

@@ -3,6 +3,7 @@
 #include "fail.h"
 #include "psn.h"
 #include "resp.h"
+#include "weft_msg.h"
 #include "weft_stream.h"
 
 /*
@@ -130,12 +131,11 @@ static void
 blame_recv(struct qp *qp)
 {
 	struct weft_in *in = &qp->win;
-	const struct weft_rx_msg *m;
+	const struct weft_rx_msg *m = weft_msg_slot_of(in, in->fault_msn);
 	uint64_t ssn;
 
-	if (!in->fault_recv_status || !in->rx || in->fault_msn < in->emsn)
+	if (!in->fault_recv_status || !m)
 		return;
-	m = &in->rx->msgs[weft_msg_slot(in->rx, in->fault_msn)];
 	ssn = psn_unwrap(in->essn, m->ref);
 	if ((m->kind & (OPF_SEND | OPF_WRITE)) && ssn >= in->essn && ssn < in->bssn)
 		weft_recv_of(qp, ssn)->status = in->fault_recv_status;

@@ -20,17 +20,17 @@
  */
 
 static bool
-is_used(const struct weft_rx *rx, uint64_t ssn)
+is_used(const struct weft_in *in, uint64_t ssn)
 {
-	uint32_t slot = weft_recv_slot(rx, ssn);
+	uint32_t slot = weft_recv_slot(in, ssn);
 
-	return rx->recvs_used[slot / 64] >> slot % 64 & 1;
+	return in->rx->recvs_used[slot / 64] >> slot % 64 & 1;
 }
 
 static struct weft_recv *
 slot_of(const struct weft_in *in, uint64_t ssn)
 {
-	return &in->rx->recvs[weft_recv_slot(in->rx, ssn)];
+	return &in->rx->recvs[weft_recv_slot(in, ssn)];
 }
 
 /* The slot of an SSN, empty if it is new. */
@@ -38,9 +38,9 @@ static struct weft_recv *
 use_slot(const struct weft_in *in, uint64_t ssn)
 {
 	struct weft_recv *r = slot_of(in, ssn);
-	uint32_t slot = weft_recv_slot(in->rx, ssn);
+	uint32_t slot = weft_recv_slot(in, ssn);
 
-	if (!is_used(in->rx, ssn))
+	if (!is_used(in, ssn))
 		memset(r, 0, sizeof(*r));
 	in->rx->recvs_used[slot / 64] |= UINT64_C(1) << slot % 64;
 	return r;
@@ -49,7 +49,7 @@ use_slot(const struct weft_in *in, uint64_t ssn)
 static void
 free_slot(struct weft_in *in, uint64_t ssn)
 {
-	uint32_t slot = weft_recv_slot(in->rx, ssn);
+	uint32_t slot = weft_recv_slot(in, ssn);
 
 	in->rx->recvs_used[slot / 64] &= ~(UINT64_C(1) << slot % 64);
 }
@@ -128,7 +128,7 @@ weft_first_refused(const struct qp *qp, uint64_t *ssn)
 	const struct weft_in *in = &qp->win;
 
 	assert(in->nb_refused);
-	for (*ssn = in->essn; !is_used(in->rx, *ssn) || !slot_of(in, *ssn)->refused_msn; ++*ssn)
+	for (*ssn = in->essn; !is_used(in, *ssn) || !slot_of(in, *ssn)->refused_msn; ++*ssn)
 		assert(*ssn < in->essn + WEFT_MSGS);
 	return slot_of(in, *ssn);
 }
@@ -139,7 +139,7 @@ weft_recv_done(struct qp *qp, const struct weft_rx_msg *m, uint64_t ssn)
 	struct weft_in *in = &qp->win;
 	struct weft_recv *r;
 
-	if (ssn < in->essn || !is_used(in->rx, ssn)) /* was here in another message already */
+	if (ssn < in->essn || !is_used(in, ssn)) /* was here in another message already */
 		return;
 	r = slot_of(in, ssn);
 	if (r->is_done || !r->wr)
@@ -202,7 +202,7 @@ weft_deliver(struct qp *qp)
 				return;
 			continue;
 		}
-		if (!is_used(in->rx, in->essn) || !r->is_done)
+		if (!is_used(in, in->essn) || !r->is_done)
 			return;
 		if (!batch_cqe_fits(qp->nic->batch)) {
 			wr_complete_later(qp);

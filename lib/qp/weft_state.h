@@ -2,6 +2,7 @@
 #ifndef WEFT_WEFT_STATE_H
 #define WEFT_WEFT_STATE_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -19,6 +20,7 @@
 
 /** Messages of the peer that are open, and SSNs: slots, a power of two. Our choice. */
 #define WEFT_MSGS 256
+static_assert(WEFT_MSGS <= UINT8_MAX + 1, "weft_in.base_msn, base_ssn");
 /** Least slots for own messages: responses are among them. A power of two; our choice. */
 #define WEFT_TX_MSGS_MIN 32
 #define WEFT_MASK_WORDS (WEFT_MSGS / 64)
@@ -76,26 +78,13 @@ struct weft_rd_in {
 struct weft_rx {
 	uint64_t msgs_used[WEFT_MASK_WORDS];  /**< bit per slot of msgs */
 	uint64_t recvs_used[WEFT_MASK_WORDS]; /**< bit per slot of recvs */
-	/** What slot 0 stands for, so that a lone message is always in the same lines of memory. */
-	uint64_t base_msn, base_ssn;
-	struct weft_rx_msg msgs[WEFT_MSGS]; /**< by weft_msg_slot */
-	struct weft_recv recvs[WEFT_MSGS];  /**< by weft_recv_slot */
+	struct weft_rx_msg msgs[WEFT_MSGS];   /**< by weft_msg_slot */
+	struct weft_recv recvs[WEFT_MSGS];    /**< by weft_recv_slot */
 	struct weft_rd_in rds[WEFT_MAX_RD_ATOMIC];
-	uint8_t int_area[INT_LEN(INT_SLOTS_MAX)]; /**< of the newest packet, if weft_in.has_int */
+	/* of the newest packet, if weft_in.has_echo */
+	uint8_t int_area[INT_LEN(INT_SLOTS_MAX)];
+	uint8_t ack_ext[REL_EXT_MAX]; /**< what the engine said to it */
 };
-
-/** Where a message's slot is, whether it is used or not. */
-static inline uint32_t
-weft_msg_slot(const struct weft_rx *rx, uint64_t msn)
-{
-	return (uint32_t)(msn - rx->base_msn) % WEFT_MSGS;
-}
-
-static inline uint32_t
-weft_recv_slot(const struct weft_rx *rx, uint64_t ssn)
-{
-	return (uint32_t)(ssn - rx->base_ssn) % WEFT_MSGS;
-}
 
 /** The receiver half of a QP. */
 struct weft_in {
@@ -109,12 +98,15 @@ struct weft_in {
 	/** rx->rds, free running: [rd_head, rd_run) ran and wait to be answered, [rd_run, rd_tail)
 	 * wait to run. */
 	uint8_t rd_head, rd_run, rd_tail;
+	/** What slot 0 stands for, so that a lone message is always in the same lines of memory. */
+	uint8_t base_msn, base_ssn;
 
 	/* what to say */
-	bool ack_due;        /**< as soon as possible */
-	bool ce;             /**< a packet with CE came since the last acknowledgement */
-	bool has_int;        /**< rx->int_area is of a packet since the last acknowledgement */
+	bool ack_due;  /**< as soon as possible */
+	bool ce;       /**< a packet with CE came since the last acknowledgement */
+	bool has_echo; /**< rx->int_area, ack_ext are of a packet since the last acknowledgement */
 	uint8_t nb_unacked;  /**< packets since the last acknowledgement */
+	uint8_t ack_every;   /**< so many are acknowledged at the latest */
 	uint16_t sport;      /**< UDP source port of the newest packet */
 	uint32_t ack_psn;    /**< 24 bits; that triggers the next acknowledgement */
 	uint32_t ts_ns;      /**< timestamp of the newest packet */
@@ -134,6 +126,19 @@ struct weft_in {
 	uint16_t nb_faults;        /**< NAKs so far */
 	bool is_mute;              /**< no acknowledgement leaves any more, but a fatal NAK */
 };
+
+/** Where a message's slot is, whether it is used or not. msn may be wrapped or not. */
+static inline uint32_t
+weft_msg_slot(const struct weft_in *in, uint64_t msn)
+{
+	return (uint32_t)(msn - in->base_msn) % WEFT_MSGS;
+}
+
+static inline uint32_t
+weft_recv_slot(const struct weft_in *in, uint64_t ssn)
+{
+	return (uint32_t)(ssn - in->base_ssn) % WEFT_MSGS;
+}
 
 /* ---- the own stream ---- */
 

@@ -12,8 +12,17 @@
  * @file
  * A QP in the weft framing (QP_WEFT). Receiver: weft_in.c judges packets and does what is done,
  * weft_recv.c has receives by SSN, weft_rd.c READs and atomics. Sender: weft_out.c opens messages
- * and fills packets, weft_rnr.c is what follows a refusal, weft_ack.c acknowledgements, both ways.
+ * and fills packets, weft_rd_out.c has own READs and atomics, weft_rnr.c what follows a refusal.
+ * weft_ack.c says what came, weft_ack_rx.c hears
+ * it.
  */
+
+/** Packets, and PSNs, of a message of so many bytes. */
+static inline uint32_t
+weft_pkts_of(uint32_t mtu, uint64_t length)
+{
+	return length <= mtu ? 1 : (uint32_t)((length + mtu - 1) >> __builtin_ctz(mtu));
+}
 
 /* ---- receiver ---- */
 
@@ -118,6 +127,12 @@ struct weft_fill {
 void weft_fill(struct qp *qp, const struct rel_msg *m, const struct rel_tx *tx, struct wire_pkt *w,
                struct weft_fill *f, uint64_t now_ns);
 
+/** A READ or atomic is asked for: it waits for its response. */
+void weft_rd_asked(struct qp *qp, const struct weft_rd_out *rd, uint64_t now_ns);
+/** Whether a response is missing, if not to the request at this SQ index then to one before it. */
+bool weft_rd_is_missing(const struct qp *qp, uint32_t idx);
+/** When the oldest has waited too long; NEVER_NS = none waits. */
+uint64_t weft_rd_stall_ns(const struct qp *qp);
 /** A response packet: place it. The QP fails if nothing like it was asked for. */
 void weft_place_response(struct qp *qp, const struct wire_pkt *w);
 /** A response is done. */
@@ -137,6 +152,20 @@ bool weft_wants_again(const struct qp *qp);
 bool weft_open_again(struct qp *qp, uint64_t now_ns);
 
 /* ---- acknowledgements ---- */
+
+/** Syndromes beside those of AETH. docs/wire.md, "Acknowledgements". */
+enum weft_syndrome {
+	ACK_COUNT = 0x40,   /**< value: packets accepted */
+	NAK_MISSING = 0x65, /**< value: a PSN that is missing */
+	NAK_RESTART = 0x66, /**< value: MSN of a message to be sent again */
+};
+
+/** Whether a syndrome ends the QP. */
+static inline bool
+weft_ack_is_fatal(uint8_t syndrome)
+{
+	return syndrome > AETH_NAK_PSN && syndrome <= AETH_NAK_OPERATION;
+}
 
 /** An acknowledgement, its ICRC and addresses checked. */
 void weft_ack_rx(struct qp *qp, const struct wire_pkt *w, uint64_t now_ns);

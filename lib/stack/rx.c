@@ -10,6 +10,7 @@
 #include "qp.h"
 #include "rc.h"
 #include "resp.h"
+#include "weft_msg.h"
 #include "weft_stream.h"
 #include "wr.h"
 
@@ -285,9 +286,19 @@ find_all(const struct nic *nic, struct rx_pkt *rx, uint32_t nb)
 		}
 		rx[i].qp = qp_find(nic, rx[i].w.dest_qpn);
 		if (rx[i].qp)
-			qp_prefetch(rx[i].qp,
-			            rx[i].w.op->flags & OPF_REQUEST ? QP_REQUEST : QP_ANSWER);
+			qp_prefetch(rx[i].qp, rx[i].w.op->flags & (OPF_REQUEST | OPF_STREAM)
+			                              ? QP_REQUEST
+			                              : QP_ANSWER);
 	}
+}
+
+/* Its QP is near, and not that of the packet before. */
+static void
+prefetch_next(const struct rx_pkt *rx)
+{
+	qp_prefetch_cqs(rx->qp);
+	if (rx->qp->framing == QP_WEFT)
+		weft_msg_prefetch(&rx->qp->win, rx->w.msn);
 }
 
 void
@@ -302,7 +313,7 @@ stack_rx(struct nic *nic, struct pkt **pkts, uint32_t n, uint64_t now_ns)
 	find_all(nic, rx, nb);
 	for (uint32_t i = 0; i < nb; i++) {
 		if (i + 1 < nb && rx[i + 1].qp && rx[i + 1].qp != rx[i].qp)
-			qp_prefetch_cqs(rx[i + 1].qp);
+			prefetch_next(&rx[i + 1]);
 		if (!batch_in_fits(nic->batch))
 			batch_flush_in(nic);
 		rx_roce(nic, &rx[i], now_ns);

@@ -63,7 +63,7 @@ go_on(struct script *s, const struct qp *qp, struct wire_pkt *w)
 
 	if (!in->nb_msgs || !weft_msg_of(qp, in->emsn))
 		return false;
-	m = &in->rx->msgs[weft_msg_slot(in->rx, in->emsn)];
+	m = &in->rx->msgs[weft_msg_slot(in, in->emsn)];
 	if (off == 0 || off >= m->length)
 		return false;
 	w->weft.ssn = w->weft.req_msn = low24(m->ref); /* of a WRITE it is anything */
