@@ -116,6 +116,18 @@ on_cnp(struct qp *qp, uint64_t now_ns)
 	comp_arm(qp);
 }
 
+/*
+ * Whether a packet says which framing its sender's QP has. An acknowledgement of the weft framing
+ * is of a connection before: to a QP that is not open nothing can be acknowledged.
+ */
+static bool
+tells_framing(const struct wire_pkt *w)
+{
+	if (w->opcode == OP_CNP || wire_is_header_only(w))
+		return false;
+	return !(w->op->flags & OPF_WEFT) || (w->op->flags & OPF_STREAM);
+}
+
 /* The first packet of the peer says that it is there. */
 static void
 notice_peer(struct qp *qp)
@@ -153,8 +165,8 @@ rx_roce(struct nic *nic, const struct rx_pkt *rx, uint64_t now_ns)
 		nic_drop(nic, DROP_ICRC);
 		return;
 	}
-	if (qp && qp->framing == QP_PENDING && receives(qp) && w->opcode != OP_CNP &&
-	    !wire_is_header_only(w) && same_transport(qp, w->opcode) && same_addresses(qp, w))
+	if (qp && qp->framing == QP_PENDING && receives(qp) && tells_framing(w) &&
+	    same_transport(qp, w->opcode) && same_addresses(qp, w))
 		open_heard(qp, w->op->flags & OPF_STREAM, now_ns);
 	if (!may_have(nic, qp, w)) {
 		if (qp && qp->state == SHM_QPS_ERR && qp->framing == QP_WEFT &&

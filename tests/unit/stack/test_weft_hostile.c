@@ -47,6 +47,23 @@ put_ack(struct peer *p, uint8_t syndrome, uint32_t cum, uint32_t msn, uint32_t v
 	peer_put(p, &w, NULL);
 }
 
+/* It is of the connection before: nothing of this one can have been acknowledged. */
+Test(weft_hostile, an_acknowledgement_does_not_say_what_framing_a_peer_has)
+{
+	struct peer p;
+
+	peer_open(&p, NULL, NULL);
+	p.qp.qp->framing = QP_PENDING;
+	put_ack(&p, AETH_ACK, QP_PSN + 1, 1, QP_PSN);
+	peer_go(&p);
+	cr_expect_eq(p.qp.qp->state, SHM_QPS_RTS);
+	cr_expect_eq(p.w.nic[0]->stats.drop[DROP_FRAMING], 1);
+	peer_put_op(&p, OP_WRITE_ONLY, PEER_PSN, 8, true); /* that does: no auto here */
+	peer_go(&p);
+	cr_expect_eq(p.qp.qp->state, SHM_QPS_ERR);
+	peer_close(&p);
+}
+
 /* gbn's own receiver half never says what it asks for here, so its sender half does not listen. */
 Test(weft_hostile, an_answer_that_the_engine_does_not_believe_completes_nothing)
 {
