@@ -45,6 +45,10 @@ answer_to(struct qp *qp, const struct hello_terms *asked, uint64_t now_ns)
 	struct hello_terms own = open_terms_of(qp);
 	struct weft_terms terms = open_terms_agree(qp, &own, asked);
 
+	if (open_terms_are_foreign(&own, asked)) {
+		own.status = HELLO_NOT_READY;
+		return own;
+	}
 	if (qp->framing == QP_PLAIN) {
 		own.status = HELLO_IS_ROCEV2;
 		return own;
@@ -105,9 +109,11 @@ on_answer(struct nic *nic, struct peer *p, const struct hello_terms *t, uint64_t
 
 	if (!qp || qp->framing != QP_PENDING || !open_is_there(qp))
 		return;
+	own = open_terms_of(qp);
+	if (open_terms_are_foreign(&own, t)) /* it asks again */
+		return;
 	switch (t->status) {
 	case HELLO_AGREED:
-		own = open_terms_of(qp);
 		open_terms_judge(qp, t, &own);
 		if (open_terms_refused(&own)) {
 			open_refuse(qp, open_terms_reason(&own));

@@ -113,6 +113,19 @@ open_terms_judge(const struct qp *qp, const struct hello_terms *peer, struct hel
 }
 
 bool
+open_terms_are_foreign(const struct hello_terms *own, const struct hello_terms *peer)
+{
+	bool knows_in = peer->options & HELLO_OPT_SQ_PSN;
+	bool knows_out = own->options & HELLO_OPT_SQ_PSN;
+
+	if (knows_in && peer->sq_psn == own->rq_psn)
+		return false;
+	if (knows_out && own->sq_psn == peer->rq_psn)
+		return false;
+	return knows_in || knows_out;
+}
+
+bool
 open_terms_equal(const struct weft_terms *a, const struct weft_terms *b)
 {
 	return a->tx_first_psn == b->tx_first_psn && a->window_pkts == b->window_pkts &&

@@ -23,6 +23,12 @@ struct weft_terms open_terms_agree(const struct qp *qp, const struct hello_terms
 /** What this side thinks of what the other one wants: own->status and reason. */
 void open_terms_judge(const struct qp *qp, const struct hello_terms *peer, struct hello_terms *own);
 
+/**
+ * Whether the peer speaks of a connection before or after this one: of the PSNs that both have
+ * named none is the same. In one direction they may differ: nobody need use it.
+ */
+bool open_terms_are_foreign(const struct hello_terms *own, const struct hello_terms *peer);
+
 /** Whether both are terms of the same connection. */
 bool open_terms_equal(const struct weft_terms *a, const struct weft_terms *b);
 

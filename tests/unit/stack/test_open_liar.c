@@ -5,6 +5,7 @@
 
 #include "open_rig.h"
 #include "prng.h"
+#include "psn.h"
 
 /* A peer that is whom it says it is, and says anything. */
 
@@ -79,7 +80,7 @@ lie(struct liar *l)
 	struct hello_terms t = {
 		.own_qpn = prng_below(rng, 8) ? 0x4711 : prng_below(rng, 1 << 24),
 		.peer_qpn = prng_below(rng, 8) ? l->qp.qp->qpn : prng_below(rng, 1 << 24),
-		.rq_psn = prng_below(rng, 1 << 24),
+		.rq_psn = prng_below(rng, 4) ? l->qp.qp->attr.sq_psn : prng_below(rng, 1 << 24),
 		.window_pkts = 1 + prng_below(rng, prng_below(rng, 2) ? 4 : HELLO_WINDOW_MAX),
 		.max_msgs = (uint16_t)(16u << prng_below(rng, 12)),
 		.options = (uint16_t)prng_below(rng, HELLO_OPT_ALL + 1),
@@ -119,12 +120,11 @@ liar_lies(struct liar *l)
 	say(&l->w, 0, &msg);
 }
 
-/* The QP anew, in RTR or RTS, with work or without. */
+/* The QP anew, in RTR or RTS. */
 static void
-liar_victim(struct liar *l)
+liar_rts(struct liar *l, uint8_t last)
 {
 	struct shm_qp_attr attr = app_attr(&l->qp, &l->qp);
-	uint8_t last = prng_below(&l->rng, 2) ? SHM_QPS_RTR : SHM_QPS_RTS;
 
 	attr.dest_qpn = 0x4711;
 	memcpy(attr.av.dgid, l->w.nic[1]->gids.entry[1].ip.b, 16);
@@ -133,8 +133,74 @@ liar_victim(struct liar *l)
 	for (uint8_t state = SHM_QPS_INIT; state <= last; state++)
 		cr_assert_eq(app_to(&l->qp, &attr, state), 0);
 	neigh_set(l->w.nic[0]->neigh, &l->qp.qp->peer_ip, 0, l->w.nic[1]->self.mac, l->w.now_ns);
+}
+
+/* With work or without. */
+static void
+liar_victim(struct liar *l)
+{
+	uint8_t last = prng_below(&l->rng, 2) ? SHM_QPS_RTR : SHM_QPS_RTS;
+
+	liar_rts(l, last);
 	if (last == SHM_QPS_RTS && prng_below(&l->rng, 2))
 		post_empty_write(&l->qp, 1);
+}
+
+/* The QPNs alone do not tell one connection from the next: the PSNs do. */
+Test(open_liar, what_was_said_of_another_connection_opens_nothing)
+{
+	struct world_conf wc = wishing(AUTO, AUTO);
+	struct liar *l = calloc(1, sizeof(*l));
+	static const struct {
+		int64_t rq, sq; /* beside those of the connection */
+		bool has_sq;
+		int framing;
+	} rows[] = {
+		{1, 1, true, QP_PENDING}, {1, 0, false, QP_PENDING}, {0, 0, true, QP_WEFT},
+		{0, 0, false, QP_WEFT},   {0, 1, true, QP_WEFT},     {1, 0, true, QP_WEFT},
+	};
+
+	cr_assert(l);
+	world_open(&l->w, &wc);
+	world_run(&l->w, 10);
+	app_open(&l->qp, &l->w, 0, NULL);
+	liar_meets(l);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) * 2; i++) {
+		bool is_open = i % 2;
+		const struct shm_qp_attr *attr;
+		struct hello_msg msg = {.type = is_open ? HELLO_OPEN : HELLO_ANSWER,
+		                        .version = HELLO_VERSION,
+		                        .token = l->token,
+		                        .nb_qps = 1};
+
+		liar_rts(l, SHM_QPS_RTS);
+		liar_turns(l, 2);
+		attr = &l->qp.qp->attr;
+		msg.nonce = l->open_nonce;
+		msg.qp[0] = (struct hello_terms){
+			.own_qpn = 0x4711,
+			.peer_qpn = l->qp.qp->qpn,
+			.rq_psn = (uint32_t)(attr->sq_psn + rows[i / 2].rq) & PSN_MASK,
+			.sq_psn = rows[i / 2].has_sq
+		                          ? (uint32_t)(attr->rq_psn + rows[i / 2].sq) & PSN_MASK
+		                          : 0,
+			.options = rows[i / 2].has_sq ? HELLO_OPT_SQ_PSN : 0,
+			.window_pkts = 64,
+			.max_msgs = 16,
+			.mtu_code = attr->path_mtu,
+			.max_rd_atomic = 1,
+			.max_dest_rd_atomic = 1,
+			.engine = "gbn"};
+		say(&l->w, 0, &msg);
+		if (is_open)
+			cr_expect_eq(l->qp.qp->open_answered, rows[i / 2].framing == QP_WEFT,
+			             "row %zu", i / 2);
+		else
+			cr_expect_eq(l->qp.qp->framing, rows[i / 2].framing, "row %zu", i / 2);
+	}
+	app_close(&l->qp);
+	world_close(&l->w);
+	free(l);
 }
 
 Test(open_liar, what_a_peer_says_who_is_who_he_says_breaks_nothing)
@@ -149,7 +215,7 @@ Test(open_liar, what_a_peer_says_who_is_who_he_says_breaks_nothing)
 	world_run(&l->w, 10);
 	app_open(&l->qp, &l->w, 0, NULL);
 	liar_meets(l);
-	for (uint32_t i = 0; i < 3000; i++) {
+	for (uint32_t i = 0; i < 4000; i++) {
 		liar_victim(l);
 		for (uint32_t n = prng_below(&l->rng, 4); n > 0; n--) {
 			liar_turns(l, 1 + prng_below(&l->rng, 3));
