@@ -2,6 +2,7 @@
 #include "comp.h"
 
 #include "fail.h"
+#include "framing.h"
 #include "open.h"
 #include "req.h"
 #include "weft_stream.h"
@@ -9,12 +10,6 @@
 
 /* Timeouts without progress before a peer is asked whether it was started anew. Our choice. */
 #define PROBE_TIMEOUTS 2
-
-static uint64_t
-min_ns(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 static bool
 outstanding(const struct qp *qp)
@@ -30,13 +25,18 @@ static bool
 is_silent(struct qp *qp, uint64_t now_ns)
 {
 	uint64_t timeout_ns = qp->rel_qp.ack_timeout_ns;
-	/* A weft QP may answer before the application has said. */
-	uint32_t retry_cnt = qp->state == SHM_QPS_RTR ? 7 : qp->attr.retry_cnt;
+	uint32_t retry_cnt = qp->attr.retry_cnt;
 
 	if (qp->framing == QP_WEFT && weft_is_stalled(qp, now_ns))
 		return true;
 	if (!timeout_ns || qp->hold_ns || !outstanding(qp) || qp->rel->deadline_ns > now_ns)
 		return false;
+	if (qp->framing == QP_WEFT && weft_is_answering(qp)) {
+		retry_cnt = RESPONSE_RETRIES;
+		timeout_ns = timeout_ns > RESPONSE_TIMEOUT_NS ? timeout_ns : RESPONSE_TIMEOUT_NS;
+	} else if (!qp->attr.timeout) {
+		return false;
+	}
 	return qp->error.nb_timeouts >= retry_cnt &&
 	       now_ns - qp->progress_ns >= (retry_cnt + 1u) * timeout_ns;
 }
@@ -253,7 +253,7 @@ comp_timer(struct qp *qp, uint64_t now_ns)
 	end_hold(qp, now_ns);
 	if (qp->framing == QP_WEFT)
 		weft_timer(qp, now_ns);
-	if (gave_up(qp, now_ns))
+	if (qp->state == SHM_QPS_ERR || gave_up(qp, now_ns))
 		return;
 	if (!qp->hold_ns && qp->rel->deadline_ns <= now_ns)
 		rel_timer(qp, now_ns);

@@ -6,6 +6,13 @@
 
 #include "qp.h"
 
+/** Of two deadlines the nearer one. */
+static inline uint64_t
+min_ns(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /** What an acknowledgement of the weft framing echoes of the way there. */
 struct comp_echo {
 	uint16_t udp_sport;           /**< of the packet that it answers */

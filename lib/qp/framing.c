@@ -7,9 +7,6 @@
 #include "qp.h"
 #include "req.h"
 
-/** ACK timeout and retries of responses that leave before the application has said. Our choice. */
-#define EARLY_TIMEOUT_NS (UINT64_C(4096) << 14)
-
 /** Packets of the weft framing that one acknowledgement may stand for. Our choice. */
 #define ACK_EVERY_PKTS 16
 
@@ -48,8 +45,8 @@ framing_weft(struct qp *qp, const struct weft_terms *terms, uint64_t now_ns)
 	rq->tx_first_psn = rq->tx_end_psn = PSN_BIAS + terms->tx_first_psn;
 	rq->tx_first_msn = rq->tx_end_msn = qp->tx_msn = msn;
 	qp->tx_nxt_psn = rq->tx_first_psn;
-	if (qp->state == SHM_QPS_RTR)
-		rq->ack_timeout_ns = EARLY_TIMEOUT_NS;
+	if (qp->state == SHM_QPS_RTR || !rq->ack_timeout_ns)
+		rq->ack_timeout_ns = RESPONSE_TIMEOUT_NS;
 	qp->rel_ops->start(qp->rel, now_ns);
 	go(qp, now_ns);
 }

@@ -17,6 +17,13 @@ enum qp_framing {
 	QP_WEFT,    /**< docs/wire.md */
 };
 
+/**
+ * What responses of a weft QP have at least until they are given up. The application's timeout and
+ * retry_cnt are for its requests: it may want none, or not have said yet. Our choice.
+ */
+#define RESPONSE_TIMEOUT_NS (UINT64_C(4096) << 14)
+#define RESPONSE_RETRIES 7
+
 /** What the two ends of a QP agreed on in OPEN; nothing of it changes afterwards. */
 struct weft_terms {
 	uint32_t tx_first_psn; /**< 24 bits: what the peer expects first */

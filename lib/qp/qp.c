@@ -323,6 +323,8 @@ qp_modify(struct qp *qp, const struct shm_qp_attr *attr, uint32_t mask, uint64_t
 	}
 	if (qp->state != SHM_QPS_RTR)
 		qp->rel_qp.ack_timeout_ns = timeout_ns(qp->attr.timeout);
+	if (qp->framing == QP_WEFT && !qp->rel_qp.ack_timeout_ns)
+		qp->rel_qp.ack_timeout_ns = RESPONSE_TIMEOUT_NS;
 	if (qp->state == SHM_QPS_RTS || qp->state == SHM_QPS_SQD) {
 		comp_arm(qp);
 		qp_doorbell(qp, now_ns);

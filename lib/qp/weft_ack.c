@@ -33,7 +33,7 @@ weft_mute(struct qp *qp)
 	in->is_mute = true;
 	in->ack_due = false;
 	in->ack_due_ns = NEVER_NS;
-	if (!in->fault_repeat_ns)
+	if (!in->nb_faults)
 		lease_fifo_end(qp);
 }
 

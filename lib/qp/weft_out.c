@@ -130,6 +130,15 @@ weft_open(struct qp *qp, uint64_t now_ns)
 	return open_response(qp, now_ns);
 }
 
+bool
+weft_is_answering(const struct qp *qp)
+{
+	const struct rel_qp *rq = &qp->rel_qp;
+
+	return rq->tx_first_msn != rq->tx_end_msn &&
+	       qp->wout.tx->msgs[rq->tx_first_msn & rq->msg_mask].kind != WEFT_TX_REQUEST;
+}
+
 void
 weft_retire(struct qp *qp)
 {
@@ -175,11 +184,11 @@ weft_end(struct qp *qp)
 uint64_t
 weft_due_ns(const struct qp *qp)
 {
-	uint64_t due = qp->win.ack_due_ns, stall = weft_rd_stall_ns(qp);
+	uint64_t due = qp->win.ack_due_ns;
 
-	if (qp->wout.hold_ns && qp->wout.hold_ns < due)
-		due = qp->wout.hold_ns;
-	return stall < due ? stall : due;
+	if (qp->wout.hold_ns)
+		due = min_ns(due, qp->wout.hold_ns);
+	return min_ns(min_ns(due, weft_rd_due_ns(qp)), weft_fault_due_ns(qp));
 }
 
 void
@@ -190,6 +199,9 @@ weft_timer(struct qp *qp, uint64_t now_ns)
 		qp->win.ack_due_ns = NEVER_NS;
 		weft_ack_now(qp);
 	}
+	weft_rd_timer(qp, now_ns);
+	if (weft_fault_due_ns(qp) <= now_ns)
+		weft_settle_fault(qp);
 }
 
 bool

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "batch.h"
+#include "comp.h"
 #include "fail.h"
 #include "psn.h"
 #include "resp.h"
@@ -120,6 +121,7 @@ weft_fault(struct qp *qp, uint64_t msn, uint64_t psn, const struct verdict *v)
 	if (msn >= in->fault_msn)
 		return;
 	in->fault_msn = msn;
+	in->fault_ns = qp->nic->now_ns;
 	in->fault_psn = (uint32_t)psn & PSN_MASK;
 	in->fault_syndrome = v->syndrome;
 	in->fault_why = v->why;
@@ -147,7 +149,7 @@ tell(struct qp *qp)
 	struct weft_in *in = &qp->win;
 
 	in->nb_faults++;
-	in->fault_repeat_ns = qp->nic->now_ns + FAULT_REPEAT_NS;
+	in->fault_ns = qp->nic->now_ns + FAULT_REPEAT_NS;
 	resp_push(qp, &(struct resp){.kind = RESP_ACK,
 	                             .syndrome = in->fault_syndrome,
 	                             .msn = (uint32_t)in->fault_msn & PSN_MASK,
@@ -171,15 +173,40 @@ end(struct qp *qp)
 	blame_recv(qp);
 }
 
+/* All before the fault is done, and nobody knows of it yet. */
+static bool
+is_untold(const struct weft_in *in)
+{
+	return in->fault_msn != WEFT_NONE && !in->nb_faults && in->emsn >= in->fault_msn;
+}
+
+/*
+ * The peer may be at fault, too, and then takes no response that is behind its own fault in our
+ * stream: each would wait for the other. So responses have two ACK timeouts to be acknowledged.
+ */
+uint64_t
+weft_fault_due_ns(const struct qp *qp)
+{
+	uint64_t from_ns = qp->win.fault_ns > qp->progress_ns ? qp->win.fault_ns : qp->progress_ns;
+
+	if (!is_untold(&qp->win))
+		return NEVER_NS;
+	return from_ns + (qp->attr.retry_cnt ? 2 : 1) * qp->rel_qp.ack_timeout_ns;
+}
+
 /* The NAK overtakes no response that was begun for a request before the one at fault. */
 void
 weft_settle_fault(struct qp *qp)
 {
 	struct weft_in *in = &qp->win;
+	bool waits = in->rd_head != in->rd_run || qp->wout.nb_resps;
 
-	if (in->fault_msn == WEFT_NONE || in->fault_repeat_ns || in->emsn < in->fault_msn ||
-	    in->rd_head != in->rd_run || qp->wout.nb_resps)
+	if (!is_untold(in))
 		return;
+	if (waits && weft_fault_due_ns(qp) > qp->nic->now_ns) {
+		comp_arm(qp);
+		return;
+	}
 	end(qp);
 	qp_fail_recv(qp, in->fault_why, 0, in->fault_psn);
 }
@@ -189,7 +216,7 @@ weft_repeat_fault(struct qp *qp, uint64_t now_ns)
 {
 	struct weft_in *in = &qp->win;
 
-	if (!in->fault_repeat_ns || now_ns < in->fault_repeat_ns || in->nb_faults == FAULTS_MAX)
+	if (!in->nb_faults || now_ns < in->fault_ns || in->nb_faults == FAULTS_MAX)
 		return;
 	if (!resp_is_ack(qp))
 		tell(qp);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fail.h"
+#include "open.h"
 #include "psn.h"
 #include "req.h"
 #include "sge.h"
@@ -18,15 +19,23 @@ seen_of(const struct qp *qp)
 }
 
 void
-weft_rd_asked(struct qp *qp, const struct weft_rd_out *rd, uint64_t now_ns)
+weft_rd_note(struct qp *qp, uint64_t now_ns)
 {
 	struct weft_out *out = &qp->wout;
 
-	if (!qp->nb_rd) {
-		out->rd_ns = now_ns;
-		out->tx->rd_seen = seen_of(qp);
-	}
-	out->tx->rds[(qp->rd_head + qp->nb_rd++) % WEFT_MAX_RD_ATOMIC] = *rd;
+	if (!qp->nb_rd)
+		return;
+	out->rd_ns = now_ns;
+	out->tx->rd_seen = seen_of(qp);
+	out->tx->rd_probed = false;
+}
+
+void
+weft_rd_asked(struct qp *qp, const struct weft_rd_out *rd, uint64_t now_ns)
+{
+	qp->wout.tx->rds[(qp->rd_head + qp->nb_rd++) % WEFT_MAX_RD_ATOMIC] = *rd;
+	if (qp->nb_rd == 1)
+		weft_rd_note(qp, now_ns);
 }
 
 bool
@@ -37,26 +46,41 @@ weft_rd_is_missing(const struct qp *qp, uint32_t idx)
 
 /* ---- one that does not come ---- */
 
-/* A READ waits for what was posted before it, so it has four times as long. */
+/*
+ * A READ waits for what was posted before it, so it has four times as long as other requests.
+ * Behind a quarter of that the peer is asked whether it is still the same.
+ */
 uint64_t
-weft_rd_stall_ns(const struct qp *qp)
+weft_rd_due_ns(const struct qp *qp)
 {
-	if (!qp->nb_rd || !qp->rel_qp.ack_timeout_ns)
+	uint64_t quarter_ns = (qp->attr.retry_cnt + 1u) * qp->rel_qp.ack_timeout_ns;
+
+	/* What waits for a receive of the peer can't run while nothing is sent. */
+	bool holds = qp->wout.hold_ns && qp->wout.hold_ns != NEVER_NS;
+
+	if (!qp->nb_rd || !qp->attr.timeout || holds)
 		return NEVER_NS;
-	return qp->wout.rd_ns + (qp->attr.retry_cnt + 1u) * 4 * qp->rel_qp.ack_timeout_ns;
+	return qp->wout.rd_ns + (qp->wout.tx->rd_probed ? 4 : 1) * quarter_ns;
 }
 
-/* A response waits for the message that the peer is sending, however long: that is no silence. */
-bool
-weft_is_stalled(struct qp *qp, uint64_t now_ns)
+void
+weft_rd_timer(struct qp *qp, uint64_t now_ns)
 {
-	if (now_ns < weft_rd_stall_ns(qp))
-		return false;
-	if (qp->wout.tx->rd_seen == seen_of(qp))
-		return true;
-	qp->wout.tx->rd_seen = seen_of(qp);
-	qp->wout.rd_ns = now_ns;
-	return false;
+	if (now_ns < weft_rd_due_ns(qp))
+		return;
+	/* A response waits for the message that the peer is sending: that is no silence. */
+	if (qp->wout.tx->rd_seen != seen_of(qp)) {
+		weft_rd_note(qp, now_ns);
+	} else if (!qp->wout.tx->rd_probed) {
+		qp->wout.tx->rd_probed = true;
+		open_probe(qp, now_ns);
+	}
+}
+
+bool
+weft_is_stalled(const struct qp *qp, uint64_t now_ns)
+{
+	return weft_rd_due_ns(qp) <= now_ns && qp->wout.tx->rd_probed;
 }
 
 /* ---- those that come ---- */
@@ -95,7 +119,7 @@ weft_place_response(struct qp *qp, const struct wire_pkt *w)
 		bad_response(qp, rd);
 		return;
 	}
-	qp->wout.rd_ns = qp->nic->now_ns;
+	weft_rd_note(qp, qp->nic->now_ns);
 	if (is_read)
 		ok = sge_place_answer(qp, wr, rd->offset + w->weft.offset, w->payload,
 		                      w->payload_len);

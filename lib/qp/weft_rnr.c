@@ -108,7 +108,7 @@ weft_refused(struct qp *qp, uint32_t ssn_wire, uint32_t msn_wire, uint8_t code, 
 	uint64_t ssn = psn_unwrap(out->ssn, ssn_wire);
 	uint32_t idx;
 
-	out->rd_ns = now_ns; /* READs behind it wait for it */
+	weft_rd_note(qp, now_ns); /* READs behind it wait for it */
 	if (ssn < out->ssn_una || ssn >= out->ssn || !find(qp, ssn, &idx))
 		return;
 	if (out->hold_ns) {
@@ -133,6 +133,7 @@ weft_end_hold(struct qp *qp, uint64_t now_ns)
 	if (!qp->wout.hold_ns || qp->wout.hold_ns > now_ns)
 		return;
 	qp->wout.hold_ns = 0;
+	weft_rd_note(qp, now_ns);
 }
 
 /* Skip what need not be sent again. */

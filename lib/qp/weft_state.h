@@ -115,15 +115,15 @@ struct weft_in {
 
 	/* the lowest message that is at fault; packets from it on are dropped */
 	uint64_t fault_msn; /**< WEFT_NONE = all is well */
-	/** The NAK is repeated from then on, if asked; 0 = not yet sent. */
-	uint64_t fault_repeat_ns;
+	/** When it was found; once the NAK is sent, from when on it is repeated, if asked. */
+	uint64_t fault_ns;
 	uint32_t fault_psn;                    /**< 24 bits */
 	uint32_t fault_rnr_ssn, fault_rnr_msn; /**< 24 bits */
 	bool fault_refuses; /**< when the QP ended, these were refused, which the NAK says too */
 	uint8_t fault_syndrome;
 	uint8_t fault_why;         /**< enum qp_reason */
 	uint8_t fault_recv_status; /**< of the message's receive; 0 = it is not to blame */
-	uint16_t nb_faults;        /**< NAKs so far */
+	uint16_t nb_faults;        /**< NAKs so far; 0 = what goes before it is waited for */
 	bool is_mute;              /**< no acknowledgement leaves any more, but a fatal NAK */
 };
 
@@ -172,7 +172,8 @@ struct weft_rd_out {
 
 /** Leased while a message is not acknowledged, or a READ or atomic not answered. */
 struct weft_tx {
-	uint64_t rd_seen; /**< what had come of the peer's stream at weft_out.rd_ns, or before */
+	uint64_t rd_seen; /**< what had come of the peer's stream at weft_out.rd_ns */
+	bool rd_probed;   /**< since then the peer was asked whether it is the same */
 	struct weft_rd_out rds[WEFT_MAX_RD_ATOMIC]; /**< from qp.rd_head on, qp.nb_rd of them */
 	struct weft_tx_msg msgs[]; /**< slot = MSN & rel_qp.msg_mask; the rel_msgs lie behind */
 };

@@ -74,6 +74,8 @@ void weft_rd_run(struct qp *qp);
 /** Message msn cannot be carried out; psn is of the packet at fault. The lowest of several counts.
  */
 void weft_fault(struct qp *qp, uint64_t msn, uint64_t psn, const struct verdict *v);
+/** When a fault waits no longer for responses to be acknowledged; NEVER_NS = nothing waits. */
+uint64_t weft_fault_due_ns(const struct qp *qp);
 /** Tell the peer of a fault if all that goes before has gone. The QP fails then. */
 void weft_settle_fault(struct qp *qp);
 /** A packet for a QP that failed: the NAK again, if it is time. */
@@ -95,6 +97,8 @@ bool weft_wants_open(const struct qp *qp);
 void weft_post(struct qp *qp, struct send_wr *wr, uint32_t wr_idx, uint64_t now_ns);
 /** Whether there is memory and room for one more message. */
 bool weft_has_slot(struct qp *qp, uint64_t now_ns);
+/** Whether the oldest open message is a response. */
+bool weft_is_answering(const struct qp *qp);
 /** Messages below tx_una are acknowledged: their slots are free. */
 void weft_retire(struct qp *qp);
 /** Whether the request at this SQ index is complete. All before it are. */
@@ -112,7 +116,7 @@ uint64_t weft_due_ns(const struct qp *qp);
 /** Its timer came up. */
 void weft_timer(struct qp *qp, uint64_t now_ns);
 /** Whether a READ or atomic that the peer has is not answered for too long. */
-bool weft_is_stalled(struct qp *qp, uint64_t now_ns);
+bool weft_is_stalled(const struct qp *qp, uint64_t now_ns);
 
 /** What a packet of the own stream is made of. */
 struct weft_fill {
@@ -129,10 +133,14 @@ void weft_fill(struct qp *qp, const struct rel_msg *m, const struct rel_tx *tx, 
 
 /** A READ or atomic is asked for: it waits for its response. */
 void weft_rd_asked(struct qp *qp, const struct weft_rd_out *rd, uint64_t now_ns);
+/** A response comes on, or what it waits behind. */
+void weft_rd_note(struct qp *qp, uint64_t now_ns);
 /** Whether a response is missing, if not to the request at this SQ index then to one before it. */
 bool weft_rd_is_missing(const struct qp *qp, uint32_t idx);
-/** When the oldest has waited too long; NEVER_NS = none waits. */
-uint64_t weft_rd_stall_ns(const struct qp *qp);
+/** When something is to be done as the oldest waits so long; NEVER_NS = none waits. */
+uint64_t weft_rd_due_ns(const struct qp *qp);
+/** Its time has come, perhaps. */
+void weft_rd_timer(struct qp *qp, uint64_t now_ns);
 /** A response packet: place it. The QP fails if nothing like it was asked for. */
 void weft_place_response(struct qp *qp, const struct wire_pkt *w);
 /** A response is done. */

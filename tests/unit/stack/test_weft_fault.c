@@ -321,6 +321,46 @@ Test(weft_fault, a_response_that_was_not_asked_for_ends_the_qp_and_the_peer_is_n
 	}
 }
 
+/*
+ * Each end is at fault behind a READ, whose response it wants to be acknowledged first, and takes
+ * nothing of the other's stream that is behind its own fault, such as that response.
+ */
+Test(weft_fault, faults_that_cross_end_both_with_the_right_reason)
+{
+	static const uint8_t timeouts[] = {14, 0};
+
+	for (size_t i = 0; i < sizeof(timeouts); i++) {
+		struct shm_qp_attr attr;
+		struct pair p;
+
+		pair_make(&p, &(struct world_conf){.weft = true}, NULL);
+		attr = app_attr(&p.qp[0], &p.qp[1]);
+		attr.timeout = timeouts[i];
+		pair_connect(&p, &attr);
+		for (int side = 0; side < 2; side++) {
+			struct shm_send_wqe q = pair_wqe(&p, SHM_WR_READ, 1, 0);
+			struct shm_sge s = pair_sge(&p, side, 0, 100);
+
+			q.remote_addr = (uintptr_t)p.buf[!side];
+			q.rkey = p.mr[!side].mr->key;
+			app_post_send(&p.qp[side], &q, &s);
+			q.op = SHM_WR_WRITE;
+			q.wr_id = 2;
+			q.rkey ^= 0x5a5a00;
+			app_post_send(&p.qp[side], &q, &s);
+		}
+		for (int side = 0; side < 2; side++) {
+			char why[256];
+
+			pair_expect(&p, &p.qp[side].scq, 1, SHM_WC_WR_FLUSH_ERR);
+			pair_expect(&p, &p.qp[side].scq, 2, SHM_WC_WR_FLUSH_ERR);
+			cr_expect_eq(pair_state(&p, side, why), SHM_QPS_ERR);
+			cr_expect(strstr(why, RGT), "timeout %u: %s", timeouts[i], why);
+		}
+		pair_close(&p);
+	}
+}
+
 Test(weft_fault, both_ends_of_a_refused_write_know_why)
 {
 	struct pair p;
