@@ -119,6 +119,17 @@ pair_state(const struct pair *p, int side, char why[256])
 	return attr.state;
 }
 
+void
+pair_expect_rest(const struct world *w, int side, uint32_t nb_qps)
+{
+	const struct slab_set *set = &w->nic[side]->slabs;
+	uint32_t nb = 0;
+
+	for (uint32_t i = 0; i < set->nb_slabs; i++)
+		nb += slab_used(set->slabs[i]);
+	cr_expect_eq(nb, nb_qps, "side %d leases %u blocks", side, nb);
+}
+
 uint32_t
 pair_events(uint32_t type)
 {

@@ -40,6 +40,8 @@ struct shm_cqe pair_expect(struct pair *p, struct local_cq *cq, uint64_t wr_id, 
 void pair_expect_none(struct local_cq *cq);
 /** State of a side's QP and why it failed. */
 uint8_t pair_state(const struct pair *p, int side, char why[256]);
+/** A side leases nothing but so many QPs themselves: no request, message or receive is open. */
+void pair_expect_rest(const struct world *w, int side, uint32_t nb_qps);
 /** How many events of this type were raised. */
 uint32_t pair_events(uint32_t type);
 
