@@ -129,3 +129,29 @@ Test(weft_stall, a_peer_that_sends_something_else_is_not_silent)
 	peer_expect(&p.qp.scq, 1, SHM_WC_RETRY_EXC_ERR);
 	peer_close(&p);
 }
+
+/* Refused SENDs before it: the peer can't run it, and says so. */
+Test(weft_stall, a_read_behind_a_refused_send_does_not_stall)
+{
+	struct peer p;
+
+	open_reader(&p);
+	peer_post(&p, SHM_WR_SEND, 1, 8);
+	peer_post(&p, SHM_WR_READ, 2, 8);
+	peer_go(&p);
+	cr_assert_eq(p.nb_out, 2);
+	for (uint32_t i = 0; i < 6; i++) { /* PSN and MSN 0, then 2, 3 ... */
+		uint32_t n = i ? i + 1 : 0;
+
+		wp_hand(&p, wp_refusal(&p, i + 2, i + 2, 0, n, 12)); /* 0.64 ms > PATIENCE_NS */
+		cr_expect_eq(p.nb_out, 0);
+		peer_wait(&p, 650000);
+		cr_assert_eq(wp_nb(&p, OP_SEND_ONLY), 1, "hold %u", i);
+		cr_expect_eq(p.qp.qp->state, SHM_QPS_RTS);
+	}
+	wp_hand(&p, wp_ack(&p, AETH_ACK, 8, 8, 7));
+	peer_expect(&p.qp.scq, 1, SHM_WC_SUCCESS);
+	wp_hand(&p, wp_read_resp(&p, 0, 0, 1, 8, 0));
+	peer_expect(&p.qp.scq, 2, SHM_WC_SUCCESS);
+	peer_close(&p);
+}
