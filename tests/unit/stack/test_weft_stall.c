@@ -89,6 +89,27 @@ Test(weft_stall, what_is_before_it_has_completed_and_what_is_behind_it_is_flushe
 	peer_close(&p);
 }
 
+/* After the last packet that came, however many there were. */
+Test(weft_stall, a_response_that_stops_in_its_middle_ends_in_retry_exceeded_as_well)
+{
+	for (uint32_t nb = 1; nb < 4; nb++) {
+		struct peer p;
+
+		open_reader(&p);
+		peer_post(&p, SHM_WR_READ, 1, 4 * M);
+		peer_go(&p);
+		wp_hand(&p, wp_ack(&p, AETH_ACK, 1, 1, 0));
+		for (uint32_t i = 0; i < nb; i++) {
+			wait_quietly(&p, PATIENCE_NS / 2);
+			wp_hand(&p, wp_read_resp(&p, 0, 0, 0, 4 * M, i));
+		}
+		expect_stall(&p, 1, "some packets");
+		cr_expect_eq(p.buf[nb * M - 1], (uint8_t)(M - 1)); /* what came is there */
+		cr_expect_eq(p.buf[nb * M], 0x5a);
+		peer_close(&p);
+	}
+}
+
 Test(weft_stall, a_slow_answer_is_waited_for_and_the_next_has_as_long)
 {
 	struct peer p;
