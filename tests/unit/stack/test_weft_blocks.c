@@ -171,7 +171,9 @@ Test(weft_blocks, hops_that_can_not_be_are_not_told)
 
 Test(weft_blocks, what_was_not_agreed_on_or_is_missing_is_dropped)
 {
-	enum { SACK, TS, NO_TS, HOPS, NB };
+	enum { SACK, TS, NO_TS, HOPS, EXTENSION, NB };
+	static const uint8_t ext[15] = {1, 2, 3};
+
 	for (int row = 0; row < NB; row++) {
 		struct wire_pkt a;
 		struct peer p;
@@ -182,6 +184,8 @@ Test(weft_blocks, what_was_not_agreed_on_or_is_missing_is_dropped)
 		a.weft.has_ts = row == TS;
 		a.weft.int_area = area;
 		a.weft.nb_slots = row == HOPS ? 2 : 0;
+		a.weft.ext = ext;
+		a.weft.ext_len = row == EXTENSION ? 3 : 0;
 		wp_hand(&p, a);
 		cr_expect_eq(p.w.nic[0]->stats.drop[DROP_PARTS], 1, "row %d", row);
 		cr_expect_eq(nb_seen, 0, "row %d", row);
