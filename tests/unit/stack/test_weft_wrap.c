@@ -246,12 +246,12 @@ run(const struct reliability_ops *rel, bool shared, const struct at *lose, uint3
 
 Test(weft_wrap, whatever_is_lost_and_refused_at_the_wrap_comes_once_and_in_order)
 {
-	static const struct reliability_ops *const rels[] = {NULL, &sr_ops};
+	static const struct reliability_ops *const rels[] = {NULL, &sr_ops, &sr_all_ops};
 	static const uint32_t edge[] = {0xffffff, 0};
 
-	for (uint32_t i = 0; i < 16; i++)
+	for (uint32_t i = 0; i < 24; i++)
 		for (int to = 0; to < 2; to++)
 			for (enum kind kind = PSN; kind <= (to ? SSN : MSN); kind++)
-				run(rels[i & 1], i & 2, &(struct at){to, kind, edge[i >> 2 & 1]},
-				    edge[i >> 3]);
+				run(rels[i % 3], i & 1, &(struct at){to, kind, edge[i / 6 % 2]},
+				    edge[i / 12]);
 }
