@@ -46,21 +46,34 @@ post_recv(struct pair *p, int side)
 	app_post_recv(&p->qp[side], SEND, &sge, 1);
 }
 
-/* READ, WRITE, a SEND without a receive for it, and a WRITE behind it: both ways. */
+/* What is sent and read differs from side to side, and from what is there. */
 static void
-post_all(struct pair *p)
+fill(struct pair *p)
 {
 	for (int side = 0; side < 2; side++) {
 		memset(p->buf[side], side ? 0x99 : 0x66, PAIR_BUF);
 		for (uint32_t i = 0; i < BULK; i++)
 			p->buf[side][i] = (uint8_t)(i * 5 + (i >> 8) + 77 * (uint32_t)side);
 	}
-	for (int side = 0; side < 2; side++) {
-		post(p, side, SHM_WR_READ, READ, READ_INTO, 0, BULK);
-		post(p, side, SHM_WR_WRITE, WRITE, 0, WRITTEN, BULK);
-		post(p, side, SHM_WR_SEND, SEND, 0, 0, SMALL);
-		post(p, side, SHM_WR_WRITE, WRITE_BEHIND, 0, WRITTEN, SMALL);
-	}
+}
+
+/* READ, WRITE, a SEND without a receive for it, and a WRITE behind it. */
+static void
+post_side(struct pair *p, int side)
+{
+	post(p, side, SHM_WR_READ, READ, READ_INTO, 0, BULK);
+	post(p, side, SHM_WR_WRITE, WRITE, 0, WRITTEN, BULK);
+	post(p, side, SHM_WR_SEND, SEND, 0, 0, SMALL);
+	post(p, side, SHM_WR_WRITE, WRITE_BEHIND, 0, WRITTEN, SMALL);
+}
+
+/* The same both ways. */
+static void
+post_all(struct pair *p)
+{
+	fill(p);
+	post_side(p, 0);
+	post_side(p, 1);
 }
 
 static void
@@ -142,6 +155,22 @@ expect_end(struct pair *p, int side, uint8_t why)
 	pair_expect_none(&p->qp[side].rcq);
 }
 
+/* Both ends go back to RESET and are connected anew: all works. */
+static void
+expect_fresh(struct pair *p)
+{
+	for (int side = 0; side < 2; side++) {
+		change(p, side, SHM_QPS_RESET, false);
+		pair_expect_none(&p->qp[side].scq);
+		pair_expect_rest(&p->w, side, 1);
+	}
+	connect(p);
+	post_all(p);
+	for (int side = 0; side < 2; side++)
+		post_recv(p, side);
+	expect_success(p);
+}
+
 enum how { TO_ERR, TO_RESET, DESTROY, NB_HOWS };
 
 /* What becomes of the requests of side 0. */
@@ -190,16 +219,7 @@ run_end(enum how how, uint32_t turns, const struct reliability_ops *rel)
 	memcpy(before, p.buf[0], PAIR_BUF);
 	expect_end(&p, 1, SHM_WC_RETRY_EXC_ERR);
 	cr_expect_eq(memcmp(before, p.buf[0], PAIR_BUF), 0, "written behind the end");
-	for (int side = 0; side < 2; side++) {
-		change(&p, side, SHM_QPS_RESET, false);
-		pair_expect_none(&p.qp[side].scq);
-		pair_expect_rest(&p.w, side, 1);
-	}
-	connect(&p);
-	post_all(&p);
-	for (int side = 0; side < 2; side++)
-		post_recv(&p, side);
-	expect_success(&p);
+	expect_fresh(&p);
 	pair_close(&p);
 	free(before);
 }
@@ -257,6 +277,49 @@ Test(weft_states, sqd_ends_what_was_begun_refused_or_not_and_rts_goes_on, .timeo
 	}
 }
 
+/* Side 0 stays in RTR: it answers before its application has named a PSN of its own. */
+static void
+open_answering(struct pair *p)
+{
+	struct shm_qp_attr attr;
+
+	pair_make(p, &(struct world_conf){.weft = true, .window_pkts = 64}, NULL);
+	for (uint8_t state = SHM_QPS_INIT; state <= SHM_QPS_RTS; state++)
+		for (int side = 0; side < 2; side++) {
+			attr = app_attr(&p->qp[side], &p->qp[!side]);
+			attr.timeout = 4;
+			if (side || state <= SHM_QPS_RTR)
+				cr_assert_eq(app_to(&p->qp[side], &attr, state), 0);
+			if (side && state == SHM_QPS_RTR)
+				app_agree(&p->qp[0], &p->qp[1]);
+		}
+	world_run(&p->w, 20); /* the MACs */
+}
+
+Test(weft_states, an_end_that_only_answers_gives_back_as_much, .timeout = 60)
+{
+	for (enum how how = TO_ERR; how < NB_HOWS; how++)
+		for (size_t i = 0; i < NB_MOMENTS; i++) {
+			struct pair p;
+
+			open_answering(&p);
+			fill(&p);
+			post_side(&p, 1);
+			world_run(&p.w, moments[i]);
+			if (how == DESTROY) {
+				app_close(&p.qp[0]);
+				pair_expect_rest(&p.w, 0, 0);
+				app_open(&p.qp[0], &p.w, 0, NULL);
+			} else {
+				change(&p, 0, how == TO_ERR ? SHM_QPS_ERR : SHM_QPS_RESET, false);
+			}
+			pair_expect_none(&p.qp[0].scq);
+			expect_end(&p, 1, SHM_WC_RETRY_EXC_ERR);
+			expect_fresh(&p);
+			pair_close(&p);
+		}
+}
+
 enum why { RNR_RETRY, BAD_KEY, SHORT_RECV, SILENCE, NB_WHYS };
 
 /* The first request fails for this reason. @return its status. */
@@ -302,13 +365,7 @@ Test(weft_states, whatever_ended_a_connection_the_next_one_is_fresh)
 		cr_expect_eq(p.qp[0].qp->state, SHM_QPS_ERR);
 		while (local_poll(&p.qp[1].rcq, &c))
 			cr_expect_neq(c.status, SHM_WC_SUCCESS);
-		for (int side = 0; side < 2; side++)
-			change(&p, side, SHM_QPS_RESET, false);
-		connect(&p);
-		post_all(&p);
-		for (int side = 0; side < 2; side++)
-			post_recv(&p, side);
-		expect_success(&p);
+		expect_fresh(&p);
 		pair_close(&p);
 	}
 }
