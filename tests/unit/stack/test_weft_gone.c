@@ -232,3 +232,34 @@ Test(weft_gone, the_place_of_an_atomics_answer_may_go_as_well)
 	cr_expect_eq(p.nb_out, 0); /* the peer is not told */
 	peer_close(&p);
 }
+
+/* Its memory goes in the hold: the next instance would read it. */
+Test(weft_gone, a_send_that_was_refused_is_a_local_error_when_its_turn_comes_again)
+{
+	struct shm_send_wqe wqe = {
+		.wr_id = 2, .op = SHM_WR_SEND, .flags = SHM_SEND_SIGNALED, .nb_sge = 1};
+	struct local_mr gone;
+	struct shm_sge sge;
+	struct peer p;
+
+	peer_open_weft(&p, NULL);
+	app_reg(&gone, &p.w, 0, p.buf, 4 * M, ALL_ACCESS);
+	sge = (struct shm_sge){(uintptr_t)p.buf, 2 * M, gone.mr->key};
+	peer_post(&p, SHM_WR_SEND, 1, 8);
+	app_post_send(&p.qp, &wqe, &sge);
+	peer_post(&p, SHM_WR_WRITE, 3, 8);
+	peer_go(&p);
+	cr_assert_eq(p.nb_out, 4);
+	wp_hand(&p, wp_refusal(&p, 4, 3, 0, 0, 1));
+	cr_assert_eq(mr_destroy(p.w.nic[0], gone.mr), 0);
+	peer_wait(&p, 20000);
+	cr_expect_eq(wp_nb(&p, OP_SEND_ONLY), 1); /* the first one's is still there */
+	cr_expect_eq(p.nb_out, 1);
+	pair_expect_none(&p.qp.scq);
+	cr_expect_eq(p.qp.qp->state, SHM_QPS_RTS);
+	wp_hand(&p, wp_ack(&p, AETH_ACK, 5, 4, 4));
+	peer_expect(&p.qp.scq, 1, SHM_WC_SUCCESS);
+	peer_expect(&p.qp.scq, 2, SHM_WC_LOC_PROT_ERR);
+	peer_expect(&p.qp.scq, 3, SHM_WC_WR_FLUSH_ERR);
+	peer_close(&p);
+}

@@ -11,18 +11,20 @@
 
 #define M PEER_MTU
 #define RETRY_CNT 1
-#define TIMEOUT_NS (UINT64_C(4096) << 4)
+#define TIMEOUT 4
+#define TIMEOUT_NS (UINT64_C(4096) << TIMEOUT)
 /** How long a response may make no progress. */
 #define PATIENCE_NS ((RETRY_CNT + 1) * 4 * TIMEOUT_NS)
 /** In which a timer comes up. */
 #define TICK_NS 20000
 
 static void
-open_reader(struct peer *p)
+open_reader(struct peer *p, uint8_t timeout)
 {
 	struct shm_qp_attr attr = peer_attr();
 
 	attr.retry_cnt = RETRY_CNT;
+	attr.timeout = timeout;
 	peer_open_weft(p, &(struct peer_weft){.attr = &attr});
 	memset(p->buf, 0x5a, PAIR_BUF);
 }
@@ -61,7 +63,7 @@ Test(weft_stall, a_request_that_is_acknowledged_and_never_answered_ends_in_retry
 	for (size_t i = 0; i < sizeof(ops); i++) {
 		struct peer p;
 
-		open_reader(&p);
+		open_reader(&p, TIMEOUT);
 		peer_post(&p, ops[i], 1, 8);
 		peer_go(&p);
 		cr_assert_eq(p.nb_out, 1);
@@ -77,7 +79,7 @@ Test(weft_stall, what_is_before_it_has_completed_and_what_is_behind_it_is_flushe
 {
 	struct peer p;
 
-	open_reader(&p);
+	open_reader(&p, TIMEOUT);
 	peer_post(&p, SHM_WR_WRITE, 1, 8);
 	peer_post(&p, SHM_WR_READ, 2, 8);
 	peer_post(&p, SHM_WR_SEND, 3, 8); /* acknowledged, and not complete: it waits its turn */
@@ -95,7 +97,7 @@ Test(weft_stall, a_response_that_stops_in_its_middle_ends_in_retry_exceeded_as_w
 	for (uint32_t nb = 1; nb < 4; nb++) {
 		struct peer p;
 
-		open_reader(&p);
+		open_reader(&p, TIMEOUT);
 		peer_post(&p, SHM_WR_READ, 1, 4 * M);
 		peer_go(&p);
 		wp_hand(&p, wp_ack(&p, AETH_ACK, 1, 1, 0));
@@ -114,7 +116,7 @@ Test(weft_stall, a_slow_answer_is_waited_for_and_the_next_has_as_long)
 {
 	struct peer p;
 
-	open_reader(&p);
+	open_reader(&p, TIMEOUT);
 	for (uint64_t id = 0; id < 2; id++)
 		peer_post(&p, SHM_WR_READ, id, 3 * M);
 	peer_go(&p);
@@ -136,7 +138,7 @@ Test(weft_stall, a_peer_that_sends_something_else_is_not_silent)
 {
 	struct peer p;
 
-	open_reader(&p);
+	open_reader(&p, TIMEOUT);
 	peer_post(&p, SHM_WR_READ, 1, 8);
 	peer_go(&p);
 	wp_hand(&p, wp_ack(&p, AETH_ACK, 1, 1, 0));
@@ -156,7 +158,7 @@ Test(weft_stall, a_read_behind_a_refused_send_does_not_stall)
 {
 	struct peer p;
 
-	open_reader(&p);
+	open_reader(&p, TIMEOUT);
 	peer_post(&p, SHM_WR_SEND, 1, 8);
 	peer_post(&p, SHM_WR_READ, 2, 8);
 	peer_go(&p);
@@ -174,5 +176,19 @@ Test(weft_stall, a_read_behind_a_refused_send_does_not_stall)
 	peer_expect(&p.qp.scq, 1, SHM_WC_SUCCESS);
 	wp_hand(&p, wp_read_resp(&p, 0, 0, 1, 8, 0));
 	peer_expect(&p.qp.scq, 2, SHM_WC_SUCCESS);
+	peer_close(&p);
+}
+
+Test(weft_stall, without_a_timeout_it_is_waited_for_for_ever)
+{
+	struct peer p;
+
+	open_reader(&p, 0);
+	peer_post(&p, SHM_WR_READ, 1, 8);
+	peer_go(&p);
+	wp_hand(&p, wp_ack(&p, AETH_ACK, 1, 1, 0));
+	wait_quietly(&p, 100 * PATIENCE_NS);
+	wp_hand(&p, wp_read_resp(&p, 0, 0, 0, 8, 0));
+	peer_expect(&p.qp.scq, 1, SHM_WC_SUCCESS);
 	peer_close(&p);
 }
