@@ -193,6 +193,87 @@ Test(weft_blocks, what_was_not_agreed_on_or_is_missing_is_dropped)
 	}
 }
 
+/* ---- an engine's own ---- */
+
+static uint8_t seen_ext[REL_EXT_MAX];
+
+static void
+note_ext(void *state, const struct rel_ack *ack, uint64_t now_ns, struct rel_out *out)
+{
+	memcpy(seen_ext, ack->ext, rel.ack_ext_len);
+	nb_seen++;
+	sr_ops.on_ack(state, ack, now_ns, out);
+}
+
+/* Its PSN, from every byte on. */
+static void
+say_ext(void *state, const struct rel_rx *rx, uint64_t now_ns, struct rel_rx_out *out)
+{
+	sr_ops.on_data(state, rx, now_ns, out);
+	for (uint32_t i = 0; i < rel.ack_ext_len; i++)
+		out->ext[i] = (uint8_t)(rx->psn + i);
+}
+
+static void
+open_ext(struct peer *p, uint8_t len)
+{
+	rel = sr_ops;
+	rel.ack_ext_len = len;
+	rel.on_ack = note_ext;
+	rel.on_data = say_ext;
+	nb_seen = 0;
+	peer_open_weft(p, &(struct peer_weft){.rel = &rel});
+}
+
+Test(weft_blocks, an_extension_has_what_the_engine_says_to_the_newest_packet)
+{
+	static const uint8_t lens[] = {3, 7, 11, 15};
+
+	for (size_t i = 0; i < sizeof(lens); i++) {
+		struct peer p;
+
+		open_ext(&p, lens[i]);
+		for (uint32_t n = 0; n < 4; n++) {
+			struct wire_pkt w = wp_write(&p, n, n, 0, 8, 0);
+			const struct wire_pkt *a;
+
+			w.ack_req = n % 2; /* two packets are answered at once */
+			wp_hand(&p, w);
+			if (!w.ack_req)
+				continue;
+			a = wp_expect_ack(&p, AETH_ACK, n + 1, n + 1);
+			cr_assert_eq(a->weft.ext_len, lens[i]);
+			for (uint32_t b = 0; b < lens[i]; b++)
+				cr_expect_eq(a->weft.ext[b], (uint8_t)(PEER_PSN + n + b),
+				             "byte %u of %u", b, lens[i]);
+		}
+		peer_close(&p);
+	}
+}
+
+Test(weft_blocks, an_extension_is_told_to_the_engine_and_its_length_must_be_right)
+{
+	static const uint8_t ext[15] = {9, 8, 7, 6, 5, 4, 3, 2, 1};
+	static const uint8_t lens[] = {0, 3, 7, 11, 15};
+
+	for (size_t i = 1; i < sizeof(lens); i++)
+		for (size_t k = 0; k < sizeof(lens); k++) {
+			struct wire_pkt a;
+			struct peer p;
+
+			open_ext(&p, lens[i]);
+			a = ack_of_first(&p);
+			a.weft.ext = ext;
+			a.weft.ext_len = lens[k];
+			wp_hand(&p, a);
+			cr_expect_eq(nb_seen, i == k, "%u for %u", lens[k], lens[i]);
+			cr_expect_eq(p.w.nic[0]->stats.drop[DROP_PARTS], i != k);
+			if (i == k)
+				cr_expect_arr_eq(seen_ext, ext, lens[i]);
+			peer_close(&p);
+		}
+}
+
 /* ---- all in one ---- */
 
 #define ALL (WIRE_TS | WIRE_SACK | WIRE_CE_ECHO)
