@@ -14,6 +14,8 @@
  * far its stream has come, whatever else it is for; so one that is lost is made good by the next.
  */
 
+const uint8_t weft_no_ext[REL_EXT_MAX];
+
 /* ---- what to say ---- */
 
 void
@@ -161,7 +163,6 @@ cum_of(const struct qp *qp)
 static void
 fill_blocks(const struct qp *qp, uint64_t cum, const struct resp *r, struct wire_weft *f)
 {
-	static const uint8_t no_ext[REL_EXT_MAX];
 	const struct weft_in *in = &qp->win;
 	const struct rel_head *rel = qp->rel;
 	uint64_t ssn;
@@ -184,7 +185,7 @@ fill_blocks(const struct qp *qp, uint64_t cum, const struct resp *r, struct wire
 	}
 	f->ce = in->ce;
 	f->ext_len = qp->rel_ops->ack_ext_len;
-	f->ext = in->has_echo ? in->rx->ack_ext : no_ext;
+	f->ext = in->has_echo ? in->rx->ack_ext : weft_no_ext;
 	f->nb_slots = 0;
 	if (in->has_echo && qp->terms.rx_slots && in->rx->int_area[0] >> 4 <= qp->terms.rx_slots) {
 		f->nb_slots = in->rx->int_area[0] >> 4;

@@ -131,7 +131,7 @@ void
 weft_ack_rx(struct qp *qp, const struct wire_pkt *w, uint64_t now_ns)
 {
 	const struct wire_weft *f = &w->weft;
-	struct rel_ack ack = {.cum = psn_unwrap(qp->rel->tx_una, w->psn), .ext = f->ext};
+	struct rel_ack ack = {.cum = psn_unwrap(qp->rel->tx_una, w->psn)};
 	struct comp_echo echo = {0};
 	struct int_stack stack;
 	bool fatal = weft_ack_is_fatal(w->syndrome);
@@ -150,6 +150,7 @@ weft_ack_rx(struct qp *qp, const struct wire_pkt *w, uint64_t now_ns)
 	qp->error.peer_psn = w->psn;
 	qp->error.peer_syndrome = w->syndrome;
 	qp->nic->stats.packet_seq_err += ack.kind == REL_GAP || ack.kind == REL_MISSING;
+	ack.ext = fatal ? weft_no_ext : f->ext;
 	read_echo(w, &ack, &echo, &stack, now_ns);
 	/* First: what has its receive now starts the count of refusals anew. */
 	confirm(qp, wr_idx, ack.cum, f->has_rnr ? psn_unwrap(qp->wout.ssn, f->rnr_ssn) : WEFT_NONE);

@@ -27,7 +27,7 @@ weft_rd_note(struct qp *qp, uint64_t now_ns)
 		return;
 	out->rd_ns = now_ns;
 	out->tx->rd_seen = seen_of(qp);
-	out->tx->rd_probed = false;
+	out->tx->rd_asked = 0;
 }
 
 void
@@ -46,23 +46,22 @@ weft_rd_is_missing(const struct qp *qp, uint32_t idx)
 
 /* ---- one that does not come ---- */
 
-/*
- * A READ waits for what was posted before it, so it has four times as long as other requests.
- * Behind a quarter of that the peer is asked whether it is still the same.
- */
+/* A READ waits for what was posted before it, so each of its timeouts is four times as long. */
 uint64_t
 weft_rd_due_ns(const struct qp *qp)
 {
-	uint64_t quarter_ns = (qp->attr.retry_cnt + 1u) * qp->rel_qp.ack_timeout_ns;
-
 	/* What waits for a receive of the peer can't run while nothing is sent. */
 	bool holds = qp->wout.hold_ns && qp->wout.hold_ns != NEVER_NS;
 
 	if (!qp->nb_rd || !qp->attr.timeout || holds)
 		return NEVER_NS;
-	return qp->wout.rd_ns + (qp->wout.tx->rd_probed ? 4 : 1) * quarter_ns;
+	return qp->wout.rd_ns + (qp->wout.tx->rd_asked + 1u) * 4 * qp->rel_qp.ack_timeout_ns;
 }
 
+/*
+ * Nothing is outstanding that a timeout would repeat. So the peer hears an acknowledgement, to
+ * which one that has failed says why again, and is asked whether it was started anew.
+ */
 void
 weft_rd_timer(struct qp *qp, uint64_t now_ns)
 {
@@ -71,8 +70,9 @@ weft_rd_timer(struct qp *qp, uint64_t now_ns)
 	/* A response waits for the message that the peer is sending: that is no silence. */
 	if (qp->wout.tx->rd_seen != seen_of(qp)) {
 		weft_rd_note(qp, now_ns);
-	} else if (!qp->wout.tx->rd_probed) {
-		qp->wout.tx->rd_probed = true;
+	} else if (qp->wout.tx->rd_asked < qp->attr.retry_cnt) {
+		qp->wout.tx->rd_asked++;
+		weft_ack_now(qp);
 		open_probe(qp, now_ns);
 	}
 }
@@ -80,7 +80,7 @@ weft_rd_timer(struct qp *qp, uint64_t now_ns)
 bool
 weft_is_stalled(const struct qp *qp, uint64_t now_ns)
 {
-	return weft_rd_due_ns(qp) <= now_ns && qp->wout.tx->rd_probed;
+	return weft_rd_due_ns(qp) <= now_ns && qp->wout.tx->rd_asked >= qp->attr.retry_cnt;
 }
 
 /* ---- those that come ---- */

@@ -172,8 +172,8 @@ struct weft_rd_out {
 
 /** Leased while a message is not acknowledged, or a READ or atomic not answered. */
 struct weft_tx {
-	uint64_t rd_seen; /**< what had come of the peer's stream at weft_out.rd_ns */
-	bool rd_probed;   /**< since then the peer was asked whether it is the same */
+	uint64_t rd_seen;  /**< what had come of the peer's stream at weft_out.rd_ns */
+	uint32_t rd_asked; /**< since then the peer was asked so often whether it is there */
 	struct weft_rd_out rds[WEFT_MAX_RD_ATOMIC]; /**< from qp.rd_head on, qp.nb_rd of them */
 	struct weft_tx_msg msgs[]; /**< slot = MSN & rel_qp.msg_mask; the rel_msgs lie behind */
 };

@@ -168,6 +168,9 @@ enum weft_syndrome {
 	NAK_RESTART = 0x66, /**< value: MSN of a message to be sent again */
 };
 
+/** Block X of an acknowledgement to which the engine has said nothing: zeros. */
+extern const uint8_t weft_no_ext[REL_EXT_MAX];
+
 /** Whether a syndrome ends the QP. */
 static inline bool
 weft_ack_is_fatal(uint8_t syndrome)

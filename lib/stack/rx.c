@@ -154,6 +154,16 @@ is_whole(const struct pkt *p, const struct wire_pkt *w)
 	return wire_is_header_only(w) || wire_icrc_ok(p->data, w);
 }
 
+/* Of two ends that have failed neither tells the other again and again. */
+static bool
+asks_for_fault(const struct wire_pkt *w)
+{
+	uint32_t flags = w->op->flags;
+
+	return flags & OPF_STREAM ||
+	       (flags & OPF_WEFT && flags & OPF_ACK && !weft_ack_is_fatal(w->syndrome));
+}
+
 static void
 rx_roce(struct nic *nic, const struct rx_pkt *rx, uint64_t now_ns)
 {
@@ -169,8 +179,8 @@ rx_roce(struct nic *nic, const struct rx_pkt *rx, uint64_t now_ns)
 	    same_transport(qp, w->opcode) && same_addresses(qp, w))
 		open_heard(qp, w->op->flags & OPF_STREAM, now_ns);
 	if (!may_have(nic, qp, w)) {
-		if (qp && qp->state == SHM_QPS_ERR && qp->framing == QP_WEFT &&
-		    (w->op->flags & OPF_STREAM) && same_addresses(qp, w))
+		if (qp && qp->state == SHM_QPS_ERR && qp->framing == QP_WEFT && asks_for_fault(w) &&
+		    same_addresses(qp, w))
 			weft_repeat_fault(qp, now_ns);
 		return;
 	}

@@ -150,6 +150,48 @@ Test(weft_gone, both_ends_know_why_and_nothing_is_read_or_written_behind)
 
 /* ---- what is sent again ---- */
 
+/* The first of them. */
+static void
+lose_naks(void *arg, const struct pkt *pkt)
+{
+	uint32_t *nb = arg;
+	struct wire_pkt w;
+	enum wire_bad bad;
+
+	if (wire_parse(pkt->data, pkt->len, &w, &bad) != WIRE_ROCE ||
+	    w.opcode != (OP_WEFT | OP_ACK))
+		return;
+	if (w.syndrome == AETH_NAK_ACCESS && !(*nb)++)
+		pkt->data[w.end_off - 1] ^= 1;
+}
+
+/* Its request is acknowledged: nothing is outstanding to which the peer would repeat it. */
+Test(weft_gone, a_nak_for_a_read_that_is_lost_is_not_retry_exceeded)
+{
+	uint32_t nb_naks = 0;
+	struct world_conf wc = {
+		.weft = true, .window_pkts = 16, .tap = lose_naks, .tap_arg = &nb_naks};
+	struct local_mr gone[2];
+	struct shm_qp_attr attr;
+	struct pair p;
+
+	pair_make(&p, &wc, NULL);
+	attr = app_attr(&p.qp[0], &p.qp[1]);
+	attr.timeout = 10;
+	pair_connect(&p, &attr);
+	for (int i = 0; i < 2; i++)
+		app_reg(&gone[i], &p.w, i, p.buf[i] + GONE, LEN, ALL_ACCESS);
+	world_run(&p.w, 20);
+	post_three(&p, &rows[5], gone); /* READ's source */
+	world_run(&p.w, 6);
+	cr_assert_eq(mr_destroy(p.w.nic[1], gone[1].mr), 0);
+	pair_expect(&p, &p.qp[0].scq, 1, SHM_WC_SUCCESS);
+	pair_expect(&p, &p.qp[0].scq, 2, SHM_WC_REM_ACCESS_ERR);
+	cr_expect_gt(nb_naks, 1);
+	cr_assert_eq(mr_destroy(p.w.nic[0], gone[0].mr), 0);
+	pair_close(&p);
+}
+
 Test(weft_gone, a_response_that_is_to_be_sent_again_is_a_fault_of_its_request)
 {
 	struct local_mr gone;
