@@ -11,8 +11,8 @@
 static_assert(crypto_shorthash_siphashx24_BYTES == HELLO_COOKIE_LEN, "128 bits");
 static_assert(crypto_shorthash_siphashx24_KEYBYTES == COOKIE_KEY_LEN, "128 bits");
 
-/* Addresses, VLAN, nonce. */
-#define INPUT_LEN 42
+/* Addresses, VLAN, MAC, nonce. */
+#define INPUT_LEN 48
 
 static void
 fill(const struct cookie_random *random, uint8_t key[COOKIE_KEY_LEN])
@@ -55,7 +55,8 @@ hash(const uint8_t key[COOKIE_KEY_LEN], const struct cookie_pair *pair, uint64_t
 	memcpy(in, pair->peer.b, 16);
 	memcpy(in + 16, pair->own.b, 16);
 	put_be16(in + 32, pair->vlan);
-	put_be64(in + 34, nonce);
+	memcpy(in + 34, pair->mac, 6);
+	put_be64(in + 40, nonce);
 	crypto_shorthash_siphashx24(out, in, sizeof(in), key);
 }
 

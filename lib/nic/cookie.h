@@ -25,10 +25,12 @@ struct cookie_jar {
 	uint64_t renewed_ns;
 };
 
-/** Whose cookie or token it is: he at peer speaks to us at own. */
+/** Whose cookie or token it is: he at peer speaks to us at own, and hears us at this MAC. Of no use
+ * to anybody with the same address and another MAC. */
 struct cookie_pair {
 	struct ip_addr peer, own;
 	uint16_t vlan;
+	uint8_t mac[6];
 };
 
 /** Numbers that nobody can guess. */

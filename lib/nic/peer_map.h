@@ -27,9 +27,13 @@ struct peer_entry {
 	uint32_t nb_refs;
 	struct neigh *neigh; /**< where it is; while referenced */
 
+	uint8_t told_mac[6]; /**< PEER_WEFT: where the one was who said so */
+	bool is_hearsay;     /**< ...while we did not know where it is: it may be somebody else */
+
 	uint64_t boot_id, token; /**< PEER_WEFT: as it said */
-	uint64_t old_boot_id;    /**< before the present one; 0 = none. Late messages may have it */
-	uint64_t open_nonce;     /**< of our OPENs to it; 0 = not drawn yet */
+	uint64_t old_boot_id; /**< before the present one; 0 = none. Late messages may have it... */
+	uint64_t old_end_ns;  /**< ...until then */
+	uint64_t open_nonce;  /**< of our OPENs to it; 0 = not drawn yet */
 
 	struct peer_ask ask;
 	uint64_t plain_end_ns; /**< PEER_PLAIN: believed until then */

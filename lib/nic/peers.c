@@ -95,9 +95,13 @@ peers_stats(const struct peers *ps)
 /* ---- which there are ---- */
 
 struct cookie_pair
-peers_pair(const struct peer *p)
+peers_pair(const struct peer_entry *e)
 {
-	return (struct cookie_pair){.peer = p->ip, .own = p->own_ip, .vlan = p->vlan};
+	struct cookie_pair pair = {.peer = e->p.ip, .own = e->p.own_ip, .vlan = e->p.vlan};
+
+	assert(e->neigh->valid);
+	memcpy(pair.mac, e->neigh->mac, sizeof(pair.mac));
+	return pair;
 }
 
 static void
@@ -173,11 +177,12 @@ peers_put(struct peers *ps, struct peer *p, uint64_t now_ns)
  * often as he likes that he was started anew.
  */
 static void
-note_boot(struct peers *ps, struct peer_entry *e, uint64_t boot_id)
+note_boot(struct peers *ps, struct peer_entry *e, uint64_t boot_id, uint64_t now_ns)
 {
 	char ip[IP_ADDR_TEXT];
 
 	e->old_boot_id = e->boot_id;
+	e->old_end_ns = now_ns + PEERS_LATE_NS;
 	ps->stats.restarted++;
 	if (list_is_empty(&e->p.open))
 		return;
@@ -211,13 +216,8 @@ peers_learn(struct peers *ps, struct peer_entry *e, const struct hello_msg *msg,
 		peers_decide(ps, e, PEER_PLAIN, now_ns);
 		return;
 	}
-	if (e->p.state == PEER_WEFT && e->boot_id != who->boot_id) {
-		if (who->boot_id == e->old_boot_id) {
-			ps->stats.rx_forged++; /* a late word of the one before */
-			return;
-		}
-		note_boot(ps, e, who->boot_id);
-	}
+	if (e->p.state == PEER_WEFT && e->boot_id != who->boot_id)
+		note_boot(ps, e, who->boot_id, now_ns);
 	e->boot_id = who->boot_id;
 	e->token = who->token;
 	memcpy(e->p.engine, who->engine, sizeof(e->p.engine));

@@ -23,6 +23,11 @@
  * PEERS_ANSWERS in PEERS_ANSWER_NS. Each side says who it is, so one exchange is enough for both. A
  * peer that does not answer is taken for one of plain RoCEv2, for a while.
  *
+ * Answers go to the MAC of the neighbour as soon as that is known, and cookies and tokens are of
+ * that MAC: whoever else in the link writes a peer's address into his frames gets neither. Before,
+ * they go where the question came from, and what is said so is hearsay: it changes nothing of a
+ * peer that is held, and is thrown away when the neighbour is found at another MAC.
+ *
  * One object per NIC; frames and the time come in, frames go out. No clock, no EAL.
  */
 
@@ -43,6 +48,9 @@ extern const uint64_t peers_try_ns[PEERS_TRIES];
  */
 #define PEERS_STALE_NS UINT64_C(1000000000)
 #define PEERS_PROBE_NS UINT64_C(1000000000)
+/** After a peer was started anew, a HELLO of before is late for so long; then it is news. Were
+ * there no end, one false word of a new start would silence the true peer for ever. Our choice. */
+#define PEERS_LATE_NS UINT64_C(1000000000)
 /** Answers to those who have shown nothing yet: 10,000 a second. */
 #define PEERS_ANSWERS 100
 #define PEERS_ANSWER_NS UINT64_C(10000000)
@@ -108,7 +116,8 @@ struct peers_conf {
 struct peers_stats {
 	uint64_t rx_msgs;    /**< whole messages of HELLO and OPEN */
 	uint64_t rx_bad;     /**< not whole, or not for an address of ours */
-	uint64_t rx_forged;  /**< cookie, nonce or token that we did not give; late ones too */
+	uint64_t rx_forged;  /**< cookie, nonce or token that we did not give, or may not have
+	                        given to the peer; late ones too */
 	uint64_t rx_unheard; /**< from peers with which plain RoCEv2 is wanted */
 	uint64_t rx_stale;
 	uint64_t tx_hellos, tx_opens, tx_answers;

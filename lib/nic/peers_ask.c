@@ -98,7 +98,7 @@ give_up(struct peers *ps, struct peer_entry *e, uint64_t now_ns)
 static struct pkt *
 hello_of(struct peers *ps, const struct peer_entry *e)
 {
-	struct cookie_pair pair = peers_pair(&e->p);
+	struct cookie_pair pair = peers_pair(e);
 	struct hello_msg msg = {.type = HELLO_ASK, .version = HELLO_VERSION, .nonce = e->ask.nonce};
 
 	if (!ps->conf.offer(ps->conf.arg, &e->p.ip, &msg.who))
@@ -109,7 +109,7 @@ hello_of(struct peers *ps, const struct peer_entry *e)
 		memcpy(msg.cookie, e->ask.cookie, sizeof(msg.cookie));
 		msg.who.token = cookie_token(&ps->jar, &pair);
 	}
-	return peers_pkt(ps, &pair, e->neigh->mac, &msg);
+	return peers_pkt(ps, &pair, &msg);
 }
 
 struct pkt *

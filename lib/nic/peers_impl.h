@@ -22,8 +22,8 @@ struct peers {
 	struct wheel ask_wheel, open_wheel;
 	struct list opens, deaths;
 	struct pkt_queue out;
-	const uint8_t *asker_mac;  /**< where the message that is heard came from; else NULL */
-	uint64_t answers_since_ns; /**< begin of the interval that nb_answers counts */
+	const struct cookie_pair *asker; /**< whose message is heard; else NULL */
+	uint64_t answers_since_ns;       /**< begin of the interval that nb_answers counts */
 	uint32_t nb_answers;
 };
 
@@ -38,10 +38,10 @@ uint64_t peers_draw(struct peers *ps);
 /** Draw boot id and secrets, unless that was done. */
 void peers_wake(struct peers *ps, uint64_t now_ns);
 
-/** The pair of addresses of a peer. */
-struct cookie_pair peers_pair(const struct peer *p);
+/** The addresses of a peer that is held, and whose neighbour is valid. */
+struct cookie_pair peers_pair(const struct peer_entry *e);
 /** A message to an address in a packet; NULL: no packet. */
-struct pkt *peers_pkt(struct peers *ps, const struct cookie_pair *pair, const uint8_t dmac[6],
+struct pkt *peers_pkt(struct peers *ps, const struct cookie_pair *pair,
                       const struct hello_msg *msg);
 /** QPs whose entries fit into a packet. */
 uint32_t peers_entries_max(const struct peers *ps);

@@ -8,10 +8,41 @@
 
 /* A message, who says it, and when. */
 struct heard {
-	struct cookie_pair pair;
+	struct cookie_pair pair; /* its MAC: where we answer */
+	struct peer_entry *e;    /* the peer of these addresses; NULL: none yet */
+	bool is_placed;          /* it is held, and the MAC is the neighbour's, else the sender's */
 	struct hello_msg msg;
 	uint64_t now_ns;
 };
+
+/*
+ * We answer where we send all else for this address, as soon as we know where that is. Who only
+ * writes the address of a neighbour into his frames gets no cookie and no token of it.
+ */
+static void
+find(struct peers *ps, struct heard *h, const uint8_t *frame)
+{
+	const struct neigh *neigh;
+
+	h->e = peer_map_find(&ps->map, &h->pair.peer, &h->pair.own, h->pair.vlan);
+	neigh = h->e ? h->e->neigh : NULL;
+	h->is_placed = neigh && neigh->valid;
+	memcpy(h->pair.mac, h->is_placed ? neigh->mac : frame + 6, sizeof(h->pair.mac));
+}
+
+/*
+ * While we look for the neighbour of a peer that is held, who speaks for it may be another one, and
+ * there are QPs to lose. The true one will say it again.
+ */
+static bool
+may_be_another(struct peers *ps, const struct heard *h)
+{
+	if (!h->e || !h->e->neigh || h->is_placed)
+		return false;
+	neigh_want(ps->conf.neigh, h->e->neigh, h->now_ns);
+	ps->stats.rx_forged++;
+	return true;
+}
 
 /* ---- answers ---- */
 
@@ -40,7 +71,7 @@ answer(struct peers *ps, const struct cookie_pair *pair, const struct hello_msg 
 		ps->stats.tx_limited++;
 		return;
 	}
-	p = peers_pkt(ps, pair, ps->asker_mac, msg);
+	p = peers_pkt(ps, pair, msg);
 	if (!p)
 		return;
 	pkt_queue_push(&ps->out, p);
@@ -79,6 +110,22 @@ welcome(struct peers *ps, const struct heard *h, const struct hello_who *offer)
 	answer(ps, &h->pair, &msg);
 }
 
+/* Said before the peer was started anew, and overtaken. */
+static bool
+is_late(const struct peer_entry *e, const struct heard *h)
+{
+	return e->p.state == PEER_WEFT && h->msg.who.boot_id != e->boot_id &&
+	       h->msg.who.boot_id == e->old_boot_id && h->now_ns < e->old_end_ns;
+}
+
+static void
+learn(struct peers *ps, struct peer_entry *e, const struct heard *h)
+{
+	memcpy(e->told_mac, h->pair.mac, sizeof(e->told_mac));
+	e->is_hearsay = !h->is_placed;
+	peers_learn(ps, e, &h->msg, h->now_ns);
+}
+
 static void
 hear_hello(struct peers *ps, const struct heard *h, const struct hello_who *offer)
 {
@@ -96,12 +143,18 @@ hear_hello(struct peers *ps, const struct heard *h, const struct hello_who *offe
 		give_cookie(ps, h);
 		return;
 	}
+	if (may_be_another(ps, h))
+		return;
 	e = peers_meet(ps, &h->pair);
 	if (!e) {
 		ps->stats.tx_limited++;
 		return;
 	}
-	peers_learn(ps, e, &h->msg, h->now_ns);
+	/* By hearsay nobody becomes plain: it would not be asked any more. */
+	if (is_late(e, h))
+		ps->stats.rx_forged++;
+	else if (h->is_placed || h->msg.who.version_min <= HELLO_VERSION)
+		learn(ps, e, h);
 	welcome(ps, h, offer);
 }
 
@@ -109,7 +162,7 @@ hear_hello(struct peers *ps, const struct heard *h, const struct hello_who *offe
 static struct peer_entry *
 asked(struct peers *ps, const struct heard *h)
 {
-	struct peer_entry *e = peer_map_find(&ps->map, &h->pair.peer, &h->pair.own, h->pair.vlan);
+	struct peer_entry *e = h->e;
 
 	if (e && e->ask.is_on && e->ask.nonce == h->msg.nonce)
 		return e;
@@ -137,7 +190,7 @@ hear_welcome(struct peers *ps, const struct heard *h)
 		ps->stats.rx_forged++;
 		return;
 	}
-	peers_learn(ps, e, &h->msg, h->now_ns);
+	learn(ps, e, h);
 }
 
 /* ---- OPEN ---- */
@@ -146,20 +199,20 @@ hear_welcome(struct peers *ps, const struct heard *h)
 static struct peer_entry *
 known(struct peers *ps, const struct heard *h)
 {
-	struct peer_entry *e;
-
 	if (h->msg.token != cookie_token(&ps->jar, &h->pair))
 		return NULL;
-	e = peer_map_find(&ps->map, &h->pair.peer, &h->pair.own, h->pair.vlan);
-	return e && e->p.state == PEER_WEFT ? e : NULL;
+	return h->e && h->e->p.state == PEER_WEFT ? h->e : NULL;
 }
 
 static void
 hear_open(struct peers *ps, const struct heard *h)
 {
 	struct hello_msg msg = answer_to(h, HELLO_STALE);
-	struct peer_entry *e = known(ps, h);
+	struct peer_entry *e;
 
+	if (may_be_another(ps, h))
+		return;
+	e = known(ps, h);
 	if (e) {
 		peer_map_touch(&ps->map, e);
 		ps->conf.ops->opened(ps->conf.arg, &e->p, &h->msg, h->now_ns);
@@ -172,11 +225,10 @@ void
 peers_answer(struct peers *ps, struct peer *p, const struct hello_msg *terms, uint64_t nonce,
              uint64_t now_ns)
 {
-	struct cookie_pair pair = peers_pair(p);
 	struct hello_msg msg = *terms;
 
 	(void)now_ns;
-	assert(ps->asker_mac);
+	assert(ps->asker && !memcmp(&ps->asker->peer, &p->ip, sizeof(p->ip)));
 	msg.type = HELLO_ANSWER;
 	msg.version = HELLO_VERSION;
 	msg.nonce = nonce;
@@ -184,7 +236,7 @@ peers_answer(struct peers *ps, struct peer *p, const struct hello_msg *terms, ui
 	/* The others of a peer with larger packets ask again. */
 	if (msg.nb_qps > peers_entries_max(ps))
 		msg.nb_qps = (uint8_t)peers_entries_max(ps);
-	answer(ps, &pair, &msg);
+	answer(ps, ps->asker, &msg);
 }
 
 static void
@@ -202,7 +254,7 @@ hear_answer(struct peers *ps, const struct heard *h)
 static void
 hear_stale(struct peers *ps, const struct heard *h)
 {
-	struct peer_entry *e = peer_map_find(&ps->map, &h->pair.peer, &h->pair.own, h->pair.vlan);
+	struct peer_entry *e = h->e;
 
 	if (!e || e->p.state != PEER_WEFT || h->msg.nonce != e->open_nonce || !e->nb_refs) {
 		ps->stats.rx_forged++;
@@ -259,7 +311,8 @@ peers_rx(struct peers *ps, const uint8_t *frame, const struct wire_pkt *w, uint6
 		return;
 	}
 	peers_wake(ps, now_ns);
-	ps->asker_mac = frame + 6;
+	find(ps, &h, frame);
+	ps->asker = &h.pair;
 	switch ((enum hello_type)h.msg.type) {
 	case HELLO_ASK:
 		hear_hello(ps, &h, &offer);
@@ -280,5 +333,5 @@ peers_rx(struct peers *ps, const uint8_t *frame, const struct wire_pkt *w, uint6
 		hear_stale(ps, &h);
 		break;
 	}
-	ps->asker_mac = NULL;
+	ps->asker = NULL;
 }

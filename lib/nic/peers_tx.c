@@ -13,8 +13,7 @@
 /* ---- messages ---- */
 
 struct pkt *
-peers_pkt(struct peers *ps, const struct cookie_pair *pair, const uint8_t dmac[6],
-          const struct hello_msg *msg)
+peers_pkt(struct peers *ps, const struct cookie_pair *pair, const struct hello_msg *msg)
 {
 	struct wire_addr addr = {.dst = pair->peer,
 	                         .src = pair->own,
@@ -27,7 +26,7 @@ peers_pkt(struct peers *ps, const struct cookie_pair *pair, const uint8_t dmac[6
 		ps->stats.tx_limited++;
 		return NULL;
 	}
-	memcpy(addr.dmac, dmac, 6);
+	memcpy(addr.dmac, pair->mac, 6);
 	memcpy(addr.smac, ps->conf.self->mac, 6);
 	p->len = hello_frame(p->data, &addr, msg);
 	assert(p->len <= p->room);
@@ -69,17 +68,35 @@ peers_may_probe(struct peers *ps, struct peer *p, uint64_t now_ns)
 	return true;
 }
 
+/*
+ * It is elsewhere than the one was who said that it speaks weft. Either it has moved, and needs a
+ * token of its new MAC, or that was somebody else, and nothing is known of it.
+ */
+static void
+look_where(struct peers *ps, struct peer_entry *e, uint64_t now_ns)
+{
+	bool is_there = !memcmp(e->told_mac, e->neigh->mac, sizeof(e->told_mac));
+
+	if (!is_there && e->is_hearsay)
+		e->p.state = PEER_ASKING;
+	if (!is_there)
+		peers_ask(ps, e, now_ns);
+	e->is_hearsay = false;
+}
+
 /* The OPEN of a peer whose turn it is; NULL if its users have none. */
 static struct pkt *
 open_due(struct peers *ps, struct peer_entry *e, uint64_t now_ns)
 {
-	struct cookie_pair pair = peers_pair(&e->p);
+	struct cookie_pair pair;
 	struct hello_msg msg = {.type = HELLO_OPEN,
 	                        .version = HELLO_VERSION,
 	                        .nonce = e->open_nonce,
 	                        .token = e->token};
 	struct pkt *pkt;
 
+	if (e->p.state == PEER_WEFT && e->neigh->valid)
+		look_where(ps, e, now_ns);
 	if (!ps->conf.ops->next_open(ps->conf.arg, &e->p, &msg, now_ns))
 		return NULL;
 	if (!e->nb_refs || e->p.state != PEER_WEFT)
@@ -90,7 +107,8 @@ open_due(struct peers *ps, struct peer_entry *e, uint64_t now_ns)
 	}
 	if (msg.nb_qps > peers_entries_max(ps))
 		msg.nb_qps = (uint8_t)peers_entries_max(ps);
-	pkt = peers_pkt(ps, &pair, e->neigh->mac, &msg);
+	pair = peers_pair(e);
+	pkt = peers_pkt(ps, &pair, &msg);
 	ps->stats.tx_opens += pkt != NULL;
 	return pkt;
 }

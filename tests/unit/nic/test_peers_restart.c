@@ -92,6 +92,16 @@ Test(peers_restart, a_late_word_of_before_the_restart_is_none)
 	host_hears(&b, late, late_len, c->now_ns);
 	cr_expect_eq(peers_stats(b.peers)->restarted, 1);
 	cr_expect_eq(peers_stats(b.peers)->rx_forged, 1);
+
+	/* Later it is news, false here; what the peer answers when it is asked is true at once. */
+	c->now_ns += PEERS_LATE_NS;
+	host_hears(&b, late, late_len, c->now_ns);
+	cr_expect_eq(peers_stats(b.peers)->restarted, 2);
+	b.nb_due = 1;
+	peers_want_open(b.peers, p, c->now_ns);
+	cable_run(c, 10 * MS);
+	cr_expect_eq(peers_stats(b.peers)->rx_stale, 1);
+	cr_expect_eq(peers_stats(b.peers)->restarted, 3);
 	peers_put(a.peers, q, c->now_ns);
 	peers_put(b.peers, p, c->now_ns);
 	cable_close(c);
