@@ -24,7 +24,7 @@ outstanding(const struct qp *qp)
 static bool
 is_silent(struct qp *qp, uint64_t now_ns)
 {
-	uint64_t timeout_ns = qp->rel_qp.ack_timeout_ns;
+	uint64_t timeout_ns = qp_ack_timeout_ns(qp);
 	uint32_t retry_cnt = qp->attr.retry_cnt;
 
 	if (qp->framing == QP_WEFT && weft_is_stalled(qp, now_ns))
@@ -161,6 +161,20 @@ note_progress(struct qp *qp, uint64_t old_una, uint64_t now_ns)
 	if (qp->framing == QP_PLAIN) /* of weft, refused requests are acknowledged too */
 		qp->nb_rnr = 0;
 	qp->error.nb_timeouts = 0;
+	qp->rel_qp.ack_timeout_ns = qp_ack_timeout_ns(qp);
+}
+
+/*
+ * What a short timeout is for is its requests. A response has all of its time to be acknowledged,
+ * and is not repeated in it as often as they.
+ */
+static void
+back_off(struct qp *qp)
+{
+	uint64_t timeout_ns = 2 * qp->rel_qp.ack_timeout_ns;
+
+	if (qp->framing == QP_WEFT && timeout_ns <= RESPONSE_TIMEOUT_NS && weft_is_answering(qp))
+		qp->rel_qp.ack_timeout_ns = timeout_ns;
 }
 
 /* After anything that may have opened the window or finished a request. */
@@ -232,6 +246,7 @@ rel_timer(struct qp *qp, uint64_t now_ns)
 		qp->error.nb_timeouts++;
 		qp->nic->stats.local_ack_timeout_err++;
 		qp->counts.timeouts++;
+		back_off(qp);
 		if (qp->error.nb_timeouts == PROBE_TIMEOUTS)
 			open_probe(qp, now_ns);
 	}

@@ -45,8 +45,7 @@ framing_weft(struct qp *qp, const struct weft_terms *terms, uint64_t now_ns)
 	rq->tx_first_psn = rq->tx_end_psn = PSN_BIAS + terms->tx_first_psn;
 	rq->tx_first_msn = rq->tx_end_msn = qp->tx_msn = msn;
 	qp->tx_nxt_psn = rq->tx_first_psn;
-	if (qp->state == SHM_QPS_RTR || !rq->ack_timeout_ns)
-		rq->ack_timeout_ns = RESPONSE_TIMEOUT_NS;
+	rq->ack_timeout_ns = qp_ack_timeout_ns(qp);
 	qp->rel_ops->start(qp->rel, now_ns);
 	go(qp, now_ns);
 }

@@ -206,10 +206,14 @@ to_rtr(struct qp *qp)
 	qp_engines_init(qp);
 }
 
-static uint64_t
-timeout_ns(uint8_t code)
+uint64_t
+qp_ack_timeout_ns(const struct qp *qp)
 {
-	return code ? UINT64_C(4096) << code : 0;
+	bool is_said = qp->state != SHM_QPS_RTR && qp->attr.timeout;
+
+	if (qp->framing == QP_WEFT && !is_said)
+		return RESPONSE_TIMEOUT_NS;
+	return is_said ? UINT64_C(4096) << qp->attr.timeout : 0;
 }
 
 static void
@@ -321,10 +325,7 @@ qp_modify(struct qp *qp, const struct shm_qp_attr *attr, uint32_t mask, uint64_t
 	} else if (to != from) {
 		enter(qp, from, to, now_ns);
 	}
-	if (qp->state != SHM_QPS_RTR)
-		qp->rel_qp.ack_timeout_ns = timeout_ns(qp->attr.timeout);
-	if (qp->framing == QP_WEFT && !qp->rel_qp.ack_timeout_ns)
-		qp->rel_qp.ack_timeout_ns = RESPONSE_TIMEOUT_NS;
+	qp->rel_qp.ack_timeout_ns = qp_ack_timeout_ns(qp);
 	if (qp->state == SHM_QPS_RTS || qp->state == SHM_QPS_SQD) {
 		comp_arm(qp);
 		qp_doorbell(qp, now_ns);

@@ -298,6 +298,12 @@ struct qp {
 /** So many bytes of the engines' states are asked for beforehand. */
 #define QP_ENGINES_PREFETCH 192
 
+/**
+ * How long the QP's engine first waits for an acknowledgement, ns; 0 = for ever. Responses of the
+ * weft framing are repeated whatever the application wants for its requests.
+ */
+uint64_t qp_ack_timeout_ns(const struct qp *qp);
+
 /** The transport bits of a QP's opcodes. */
 static inline uint8_t
 qp_transport(const struct qp *qp)

@@ -55,7 +55,7 @@ weft_rd_due_ns(const struct qp *qp)
 
 	if (!qp->nb_rd || !qp->attr.timeout || holds)
 		return NEVER_NS;
-	return qp->wout.rd_ns + (qp->wout.tx->rd_asked + 1u) * 4 * qp->rel_qp.ack_timeout_ns;
+	return qp->wout.rd_ns + (qp->wout.tx->rd_asked + 1u) * 4 * qp_ack_timeout_ns(qp);
 }
 
 /*
